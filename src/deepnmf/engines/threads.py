@@ -1,0 +1,89 @@
+"""One thread pool a fit, with BLAS held to one thread while it works.
+
+A threaded BLAS inside a pool of threads fights it for the cores, and its sums depend on how many
+threads it was given. The limits of threadpoolctl are process-wide, so fits that overlap share one
+guard, counted: the first to enter sets the limit, the last to leave restores it.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Lock
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class _BlasGuard:
+    """Holds BLAS at one thread while at least one fit is under way."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._holders = 0
+        self._limiter: Any = None
+        self._width = 1
+
+    def acquire(self) -> int:
+        """Enter, and return how many threads BLAS was allowed before anyone entered."""
+        with self._lock:
+            if self._holders == 0:
+                controller = ThreadpoolController().select(user_api="blas")
+                self._width = max((lib["num_threads"] for lib in controller.info()), default=_cpu_count())
+                self._limiter = controller.limit(limits=1)
+            self._holders += 1
+            return self._width
+
+    def release(self) -> None:
+        """Leave; the last one restores BLAS."""
+        with self._lock:
+            self._holders -= 1
+            if self._holders == 0:
+                self._limiter.restore_original_limits()
+                self._limiter = None
+
+
+def _cpu_count() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+_guard = _BlasGuard()
+
+
+class Workers:
+    """A pool as wide as BLAS may be at the call; used as a context."""
+
+    def __enter__(self) -> Self:
+        self.width = _guard.acquire()
+        self._pool = ThreadPoolExecutor(self.width) if self.width > 1 else None
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if self._pool is not None:
+                self._pool.shutdown(wait=True, cancel_futures=True)
+        finally:
+            _guard.release()
+
+    def map(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+        """Results in the order of the items, with only a few of them in flight."""
+        if self._pool is None:
+            yield from map(function, items)
+            return
+        under_way: deque[Future[R]] = deque()
+        try:
+            for item in items:
+                under_way.append(self._pool.submit(function, item))
+                if len(under_way) > 2 * self.width:
+                    yield under_way.popleft().result()
+            while under_way:
+                yield under_way.popleft().result()
+        finally:
+            for future in under_way:
+                future.cancel()

@@ -1,0 +1,158 @@
+"""How good codes and features are: clustering scores, and sparseness."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
+from sklearn.metrics import normalized_mutual_info_score
+from sklearn.metrics.cluster import contingency_matrix
+from sklearn.utils import check_array, check_consistent_length
+
+__all__ = ["clustering_accuracy", "error_rate", "naive_precision", "nmi", "purity", "sparseness"]
+
+
+def clustering_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    """Share of samples in the right cluster when clusters are matched to classes as well as possible.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_samples,)
+        Classes and clusters.
+
+    Returns
+    -------
+    float in [0, 1]
+
+    Examples
+    --------
+    >>> clustering_accuracy([0, 0, 1, 1], [1, 1, 0, 2])
+    0.75
+    """
+    counts = _counts(y_true, y_pred)
+    matched = counts[linear_sum_assignment(counts, maximize=True)].sum()
+    return float(matched / counts.sum())
+
+
+def nmi(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    """Normalised mutual information, with the arithmetic mean of the two entropies.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_samples,)
+        Classes and clusters.
+
+    Returns
+    -------
+    float in [0, 1]
+
+    Examples
+    --------
+    >>> nmi([0, 0, 1, 1], ["a", "a", "b", "b"])
+    1.0
+    """
+    return float(normalized_mutual_info_score(y_true, y_pred))
+
+
+def purity(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    """Share of samples that belong to the majority class of their cluster.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_samples,)
+        Classes and clusters.
+
+    Returns
+    -------
+    float in (0, 1]
+
+    Examples
+    --------
+    >>> purity([0, 0, 1, 1], [0, 1, 2, 2])
+    1.0
+    """
+    counts = _counts(y_true, y_pred)
+    return float(counts.max(axis=0).sum() / counts.sum())
+
+
+def naive_precision(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    """NP of Sparse Deep NMF: the mean over classes of the largest share of a class in one cluster.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_samples,)
+        Classes and clusters.
+
+    Returns
+    -------
+    float in (0, 1]
+
+    Examples
+    --------
+    >>> naive_precision([0, 0, 1, 1], [0, 0, 0, 1])
+    0.75
+    """
+    counts = _counts(y_true, y_pred)
+    return float(np.mean(counts.max(axis=1) / counts.sum(axis=1)))
+
+
+def error_rate(y_true: ArrayLike, y_pred: ArrayLike) -> float:
+    """ER of Sparse Deep NMF: √‖Z*Z*ᵀ - ZZᵀ‖_F of the one-hot memberships, from the counts alone.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_samples,)
+        Classes and clusters.
+
+    Returns
+    -------
+    float
+        0 if and only if the two partitions are the same.
+
+    Examples
+    --------
+    >>> error_rate([0, 0, 1, 1], [1, 1, 0, 0])
+    0.0
+    """
+    counts = _counts(y_true, y_pred).astype(float)
+    square = (counts.sum(axis=1) ** 2).sum() + (counts.sum(axis=0) ** 2).sum() - 2 * (counts**2).sum()
+    return float(max(square, 0.0) ** 0.25)
+
+
+def sparseness(array: ArrayLike, axis: int | None = 1) -> float:
+    """Mean Hoyer sparseness of vectors: 0 if all entries are equal, 1 if only one is not zero.
+
+    Parameters
+    ----------
+    array : array-like of shape (n, r)
+        Features, factors or codes.
+    axis : {1, 0, None}, default=1
+        Sparseness of the rows, of the columns, or of the matrix as one vector. Zero vectors are left out.
+
+    Returns
+    -------
+    float in [0, 1]
+        NaN if every vector is zero.
+
+    Examples
+    --------
+    >>> sparseness([[1.0, 0.0], [0.0, 2.0]])
+    1.0
+    """
+    matrix = check_array(array, dtype=[np.float64, np.float32])
+    vectors = matrix.reshape(1, -1) if axis is None else matrix if axis == 1 else matrix.T
+    size = vectors.shape[1]
+    if size == 1:
+        return 0.0
+    l1 = np.abs(vectors).sum(axis=1, dtype=np.float64)
+    l2 = np.sqrt(np.square(vectors, dtype=np.float64).sum(axis=1))
+    alive = l2 > 0
+    if not alive.any():
+        return float("nan")
+    return float(np.mean((np.sqrt(size) - l1[alive] / l2[alive]) / (np.sqrt(size) - 1)))
+
+
+def _counts(y_true: ArrayLike, y_pred: ArrayLike) -> NDArray[Any]:
+    """Samples of each class (rows) in each cluster (columns)."""
+    check_consistent_length(y_true, y_pred)
+    return np.asarray(contingency_matrix(np.asarray(y_true), np.asarray(y_pred)))

@@ -1,0 +1,106 @@
+from typing import Any, Literal
+
+from numpy.random import RandomState
+from sklearn.utils._param_validation import StrOptions
+
+from deepnmf.arrays import Array
+from deepnmf.engines import Engine
+from deepnmf.models.base import DeepEstimator, KeepCodes, RandomStateLike, SolverName
+from deepnmf.solvers import free_start
+
+
+class DeepSemiNMF(DeepEstimator):
+    """X ≈ H_m Z_m ··· Z_1 with H_m >= 0 and factors of any sign (Trigeorgis et al., 2017).
+
+    Semi-NMF layer by layer, then Algorithm 1 of the paper: every factor by least squares, the codes by
+    nonnegative least squares. When no layer is narrower than the top one, the model has the optimum of
+    `SemiNMF` with as many components as the top layer: depth changes the features, not the error.
+
+    Parameters
+    ----------
+    layer_sizes : sequence of int, default=(100, 10)
+        r_1..r_m, from the data upwards.
+    init : {"svd", "random", "custom"}, default="svd"
+        Start of each layer.
+    solver : {"hals", "apg", "pg", "mu"}, default="hals"
+        How the codes are updated; factors are exact least squares.
+    max_iter : int, default=200
+        Fine-tuning sweeps.
+    tol : float, default=1e-5
+        Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
+    pretrain_max_iter : int, default=50
+        Sweeps of pre-training a layer.
+    pretrain_tol : float, default=1e-4
+        Tolerance of pre-training.
+    output_layer : int, default=-1
+        The layer whose codes `transform` gives.
+    keep_codes : {"top", "all"}, default="top"
+        Whether `codes_` holds the top layer's codes or every layer's.
+    random_state : int, RandomState or None, default=None
+    verbose : int, default=0
+
+    Attributes
+    ----------
+    components_ : array of shape (r_m, n_features)
+        Features of the top layer in input space, with unit norm.
+    factors_ : list of arrays
+        Z_1..Z_m.
+    features_ : list of arrays
+        C_1..C_m, every layer's features in input space, C_l = Z_l C_{l-1}.
+    codes_ : list of arrays
+        Codes of the training rows; the last is the top layer's.
+    reconstruction_err_ : float
+        ‖X - X̂‖_F.
+    loss_curve_ : array of shape (n_iter_,)
+        ½‖X - X̂‖² after each fine-tuning sweep.
+    n_iter_ : int
+    stop_reason_ : {"decrease", "optimality", "max_iter", "interrupted", "on_sweep"}
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from deepnmf import DeepSemiNMF
+    >>> X = load_digits().data
+    >>> model = DeepSemiNMF((40, 10), random_state=0).fit(X)
+    >>> [C.shape for C in model.features_]
+    [(40, 64), (10, 64)]
+    >>> model.transform(X[:3]).shape
+    (3, 10)
+    """
+
+    _nonnegative = False
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **DeepEstimator._parameter_constraints,
+        "init": [StrOptions({"svd", "random", "custom"})],
+    }
+
+    def __init__(
+        self,
+        layer_sizes: tuple[int, ...] = (100, 10),
+        *,
+        init: Literal["svd", "random", "custom"] = "svd",
+        solver: SolverName = "hals",
+        max_iter: int = 200,
+        tol: float = 1e-5,
+        pretrain_max_iter: int = 50,
+        pretrain_tol: float = 1e-4,
+        output_layer: int = -1,
+        keep_codes: KeepCodes = "top",
+        random_state: RandomStateLike = None,
+        verbose: int = 0,
+    ) -> None:
+        self.layer_sizes = layer_sizes
+        self.init = init
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.pretrain_max_iter = pretrain_max_iter
+        self.pretrain_tol = pretrain_tol
+        self.output_layer = output_layer
+        self.keep_codes = keep_codes
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _layer_start(self, engine: Engine, rank: int, rng: RandomState) -> tuple[Array, Array]:
+        return free_start(engine, rank, "svd" if self.init == "custom" else self.init, rng)

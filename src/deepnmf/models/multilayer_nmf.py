@@ -1,0 +1,149 @@
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import StrOptions
+
+from deepnmf.arrays import Array
+from deepnmf.engines import Engine, RowsInMemory
+from deepnmf.models.base import DeepEstimator, Init, KeepCodes, RandomStateLike, SolverName, per_layer
+from deepnmf.objective import ACTIVATIONS, Activation, Chain, CodePenalty
+from deepnmf.solvers import History, OnSweep, Run, State, encode_rows, nonlinear_residual_norm, pretrain
+
+
+class MultilayerNMF(DeepEstimator):
+    """Layers of NMF or nsNMF, each on the codes below, never tuned together (Cichocki & Zdunek; Song & Lee, 2013).
+
+    The papers' greedy baseline. A row is encoded as the model was trained, layer by layer.
+
+    Parameters
+    ----------
+    layer_sizes : sequence of int, default=(100, 10)
+        r_1..r_m, from the data upwards.
+    theta : float or sequence of float in [0, 1], default=0
+        Smoothing of the layers, as in `NSNMF`.
+    activation : {"identity", "square"}, default="identity"
+        The map in the reconstruction, H_{l-1} = f(H_l S_l Z_l): with "square", codes are square-rooted
+        before they feed the next layer.
+    init : {"random", "nndsvd", "nndsvda", "nndsvdar", "custom"} or None, default=None
+        Start of each layer. None is "nndsvd", with random components above the rank.
+    solver : {"hals", "apg", "pg", "mu"}, default="hals"
+    max_iter : int, default=200
+        Sweeps a layer.
+    tol : float, default=1e-5
+        Stop a layer when its loss falls by less than this part of itself a sweep, on average over five sweeps.
+    output_layer : int, default=-1
+        The layer whose codes `transform` gives.
+    keep_codes : {"top", "all"}, default="top"
+        Whether `codes_` holds the top layer's codes or every layer's.
+    random_state : int, RandomState or None, default=None
+    verbose : int, default=0
+
+    Attributes
+    ----------
+    components_, factors_, features_, codes_, reconstruction_err_, stop_reason_
+        See `DeepNSNMF`. Features of a nonlinear model are what unit codes decode to.
+    loss_curve_ : array of shape (n_iter_,)
+        The top layer's own loss, after each of its sweeps.
+    n_iter_ : int
+        Sweeps of the top layer.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from deepnmf import MultilayerNMF
+    >>> model = MultilayerNMF((40, 10), random_state=0).fit(load_digits().data)
+    >>> model.components_.shape
+    (10, 64)
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **DeepEstimator._parameter_constraints,
+        "theta": [Real, "array-like"],
+        "activation": [StrOptions(set(ACTIVATIONS))],
+    }
+
+    def __init__(
+        self,
+        layer_sizes: tuple[int, ...] = (100, 10),
+        *,
+        theta: float | Sequence[float] = 0.0,
+        activation: Literal["identity", "square"] = "identity",
+        init: Init = None,
+        solver: SolverName = "hals",
+        max_iter: int = 200,
+        tol: float = 1e-5,
+        output_layer: int = -1,
+        keep_codes: KeepCodes = "top",
+        random_state: RandomStateLike = None,
+        verbose: int = 0,
+    ) -> None:
+        self.layer_sizes = layer_sizes
+        self.theta = theta
+        self.activation = activation
+        self.init = init
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.output_layer = output_layer
+        self.keep_codes = keep_codes
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _smoothing(self, depth: int) -> tuple[float, ...]:
+        return per_layer(self.theta, depth, "theta", 0, 1)
+
+    def _keeps_scale(self) -> bool:  # every layer is scaled as it is fitted
+        return True
+
+    @property
+    def _between(self) -> Activation | None:
+        return None if self.activation == "identity" else ACTIVATIONS[self.activation]
+
+    def _optimise(
+        self,
+        engine: Engine,
+        sizes: tuple[int, ...],
+        factors: Sequence[Array] | None,
+        codes: Array | None,
+        run: Run,
+        on_sweep: OnSweep | None,
+    ) -> tuple[State, History]:
+        """Fit one layer after the other, and nothing else."""
+        theta = self._smoothing(len(sizes))
+        plan = self._plan(check_random_state(self.random_state), run, self.max_iter, self.tol, on_sweep)
+        given = [np.asarray(Z, dtype=np.float64) for Z in factors or []]
+        objectives = self._layer_objectives(len(sizes))
+        stack = pretrain(engine, sizes, theta, objectives, plan, given=given, activation=self._between)
+        return State(stack.codes, Chain.of(stack.factors, theta)), stack.history
+
+    def _set_chain(self, chain: Chain, penalties: list[CodePenalty], dtype: Any) -> None:
+        super()._set_chain(chain, penalties, dtype)
+        if self._between is not None:
+            self.features_ = [
+                self._decoded(np.eye(len(Z), dtype=dtype), layer) for layer, Z in enumerate(self.factors_)
+            ]
+            self.components_ = self.features_[-1]
+
+    def _encoded(self, engine: Engine, layer: int) -> Array:
+        """Layer by layer, as it was fitted."""
+        for below in range(layer + 1):
+            codes = encode_rows(engine, self._chain.smoothed(below), self._code_penalties[below])
+            if below < layer:
+                engine = RowsInMemory(codes if self._between is None else self._between.inverse(codes), engine.workers)
+        return codes
+
+    def _decoded(self, H: Array, layer: int) -> Array:
+        if self._between is None:
+            return super()._decoded(H, layer)
+        for below in range(layer, -1, -1):
+            H = H @ self._chain.smoothed(below).astype(H.dtype, copy=False)
+            H = self._between.function(H) if below else H
+        return H
+
+    def _residual(self, engine: Engine, codes: Array, layer: int) -> float:
+        if self._between is None:
+            return super()._residual(engine, codes, layer)
+        return nonlinear_residual_norm(engine, codes, lambda H: self._decoded(H, layer))

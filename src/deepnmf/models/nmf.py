@@ -1,0 +1,211 @@
+import warnings
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, Literal, Self
+
+from sklearn.utils import check_array
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_non_negative
+
+from deepnmf.arrays import Array, Matrix
+from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator
+from deepnmf.objective import ElasticNet, Objective
+from deepnmf.solvers import SOLVERS, OnSweep
+
+
+class NMF(ShallowEstimator):
+    """X ≈ H Z with X, H, Z >= 0, under the parameters of scikit-learn's `NMF` (Lee & Seung, 1999).
+
+    The same problem, solved by coordinate descent with extrapolation (Ang & Gillis, 2019). Features come
+    out with unit norm and the codes carry the scale, so `components_` and the codes differ from
+    scikit-learn's by one factor a component; with `alpha_W` or `alpha_H` they keep scikit-learn's scale.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or None, default="auto"
+        Number of features; "auto" takes it from a custom start, and else, like None, all features.
+    init : {"random", "nndsvd", "nndsvda", "nndsvdar", "custom"} or None, default=None
+        Start. None is "nndsvda", with random components above min(n_samples, n_features).
+    solver : {"cd", "hals", "apg", "pg", "mu"}, default="cd"
+        "cd" and "hals" are the same coordinate descent; "apg" is NeNMF, "pg" PgNMF, "mu" multiplicative.
+    beta_loss : "frobenius" or 2, default="frobenius"
+        Only the Frobenius loss is supported.
+    tol : float, default=1e-4
+        Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
+    max_iter : int, default=200
+    random_state : int, RandomState or None, default=None
+    alpha_W, alpha_H : float, default=0 and "same"
+        Weights of the penalties on codes and features, scaled as in scikit-learn.
+    l1_ratio : float, default=0
+        Share of the penalty that is L1, the rest is L2.
+    verbose : int, default=0
+    shuffle : bool, default=False
+        Accepted for compatibility; the order of coordinates is fixed.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, n_features)
+    n_components_ : int
+    factors_, features_, codes_ : lists of arrays
+        One entry a layer, here one.
+    reconstruction_err_ : float
+        ‖X - HZ‖_F.
+    loss_curve_ : array of shape (n_iter_,)
+        ½‖X - HZ‖² plus penalties after each sweep.
+    n_iter_ : int
+    stop_reason_ : {"decrease", "optimality", "max_iter", "interrupted", "on_sweep"}
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from deepnmf import NMF
+    >>> X = load_digits().data
+    >>> model = NMF(16, random_state=0).fit(X)
+    >>> model.components_.shape
+    (16, 64)
+    >>> round(model.score(X), 2)
+    0.88
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **ShallowEstimator._parameter_constraints,
+        "n_components": [Interval(Integral, 1, None, closed="left"), None, StrOptions({"auto"})],
+        "solver": [StrOptions({"cd", *SOLVERS})],
+        "beta_loss": [StrOptions({"frobenius", "kullback-leibler", "itakura-saito"}), Real],
+        "alpha_W": [Interval(Real, 0, None, closed="left")],
+        "alpha_H": [Interval(Real, 0, None, closed="left"), StrOptions({"same"})],
+        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
+        "shuffle": ["boolean"],
+    }
+    _default_init = "nndsvda"
+
+    def __init__(
+        self,
+        n_components: int | Literal["auto"] | None = "auto",
+        *,
+        init: Init = None,
+        solver: Literal["cd", "hals", "apg", "pg", "mu"] = "cd",
+        beta_loss: float | str = "frobenius",
+        tol: float = 1e-4,
+        max_iter: int = 200,
+        random_state: RandomStateLike = None,
+        alpha_W: float = 0.0,
+        alpha_H: float | Literal["same"] = "same",
+        l1_ratio: float = 0.0,
+        verbose: int = 0,
+        shuffle: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.init = init
+        self.solver = solver
+        self.beta_loss = beta_loss
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.alpha_W = alpha_W
+        self.alpha_H = alpha_H
+        self.l1_ratio = l1_ratio
+        self.verbose = verbose
+        self.shuffle = shuffle
+
+    def fit(  # type: ignore[override]
+        self,
+        X: Matrix,
+        y: object = None,
+        *,
+        W: Array | None = None,
+        H: Array | None = None,
+        on_sweep: OnSweep | None = None,
+    ) -> Self:
+        """Learn the features.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), nonnegative
+        y : ignored
+        W, H : arrays of shape (n_samples, n_components) and (n_components, n_features), optional
+            Codes and features to start from, in scikit-learn's letters, for ``init="custom"``.
+        on_sweep : callable, optional
+            ``on_sweep(sweep, loss)``, called after each sweep; returning True stops.
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        self._check_loss()
+        custom = self.init == "custom"
+        if not custom and (W is not None or H is not None):
+            warnings.warn(
+                "When init!='custom', provided W or H are ignored. Set  init='custom' to use them as initialization.",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        if not custom:
+            return self._fit(X, on_sweep=on_sweep)
+        W, H = self._check_custom(X, W, H)
+        return self._fit(X, factors=[H], codes=W, on_sweep=on_sweep)
+
+    @property
+    def n_components_(self) -> int:
+        """The number of features."""
+        return len(self.components_)
+
+    @property
+    def _n_components(self) -> int:
+        return self.n_components_
+
+    def _sizes(self, n_features: int, factors: Sequence[Array] | None) -> tuple[int, ...]:
+        if self.n_components == "auto" and factors is not None:
+            return (len(factors[0]),)
+        return (n_features if self.n_components in ("auto", None) else int(self.n_components),)
+
+    @property
+    def _solver_name(self) -> str:
+        return "hals" if self.solver == "cd" else str(self.solver)
+
+    def _objective(self, depth: int, shape: tuple[int, int]) -> Objective:
+        return Objective((self._penalty(shape),) if self._keeps_scale() else ())
+
+    def _penalty(self, shape: tuple[int, int]) -> ElasticNet:
+        n_samples, n_features = shape
+        alpha_W = n_features * self.alpha_W
+        alpha_H = n_samples * (self.alpha_W if self.alpha_H == "same" else self.alpha_H)
+        l1, l2 = self.l1_ratio, 1 - self.l1_ratio
+        return ElasticNet(alpha_W * l1, alpha_W * l2, alpha_H * l1, alpha_H * l2)
+
+    def _keeps_scale(self) -> bool:
+        return bool(self.alpha_W or self.alpha_H not in ("same", 0))
+
+    def _check_loss(self) -> None:
+        if self.beta_loss not in (2, "frobenius"):
+            raise ValueError(
+                f"Invalid beta_loss parameter: solver {self.solver!r} does not handle beta_loss = {self.beta_loss!r};"
+                " only the Frobenius loss (2) is supported."
+            )
+
+    def _check_custom(self, X: Matrix, W: Array | None, H: Array | None) -> tuple[Array, Array]:
+        """Take a custom start, or refuse it in scikit-learn's words."""
+        n_samples, n_features = X.shape
+        n_components = self.n_components if isinstance(self.n_components, Integral) else None
+        H = _check_init(H, (n_components, n_features), "NMF (input H)")
+        W = _check_init(W, (n_samples, n_components), "NMF (input W)")
+        dtype = X.dtype if X.dtype in ("float32", "float64") else "float64"
+        if H.dtype != dtype or W.dtype != dtype:
+            raise TypeError(
+                f"H and W should have the same dtype as X. Got H.dtype = {H.dtype} and W.dtype = {W.dtype}."
+            )
+
+
+def _check_init(A: Array | None, shape: tuple[int | None, int | None], whom: str) -> Array:
+    if A is None:
+        raise ValueError(f"init='custom' needs W and H, but {whom} is missing.")
+    A = check_array(A, input_name=whom)
+    for axis, name in enumerate(("first", "second")):
+        if shape[axis] is not None and A.shape[axis] != shape[axis]:
+            raise ValueError(
+                f"Array with wrong {name} dimension passed to {whom}. Expected {shape[axis]}, but got {A.shape[axis]}."
+            )
+    check_non_negative(A, whom)
+    return A

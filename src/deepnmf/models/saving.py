@@ -1,0 +1,79 @@
+"""A fitted chain as a description and arrays, and back."""
+
+import json
+import os
+from typing import Any
+
+import numpy as np
+import sklearn
+from sklearn.utils.validation import check_is_fitted
+
+from deepnmf.objective import Chain, CodePenalty
+from deepnmf.persistence import plain, write
+from deepnmf.version import __version__
+
+FORMAT = "deepnmf-1"
+
+
+def save(model: Any, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model to one file."""
+    check_is_fitted(model)
+    write(path, _description(model), _tensors(model))
+
+
+def _description(model: Any) -> dict[str, Any]:
+    parameters = model.get_params(deep=False)
+    for name, value in parameters.items():
+        try:
+            json.dumps(value, default=plain)
+        except TypeError:
+            raise TypeError(f"{name}={value!r} cannot be saved: a model file holds numbers and text only.") from None
+    names = getattr(model, "feature_names_in_", None)
+    return {
+        "format": FORMAT,
+        "class": type(model).__name__,
+        "parameters": parameters,
+        "versions": {"deepnmf": __version__, "scikit-learn": sklearn.__version__, "numpy": np.__version__},
+        "theta": model._chain.theta,
+        "l1": [penalty.l1 for penalty in model._code_penalties],
+        "n_features_in": model.n_features_in_,
+        "feature_names": None if names is None else [str(name) for name in names],
+        "reconstruction_err": model.reconstruction_err_,
+        "stop_reason": model.stop_reason_,
+    }
+
+
+def _tensors(model: Any) -> dict[str, Any]:
+    lists = {
+        "factor": model.factors_,
+        "codes": model.codes_,
+        "penalty": [penalty.gram for penalty in model._code_penalties],
+    }
+    tensors = {f"{kind}.{i}": array for kind, arrays in lists.items() for i, array in enumerate(arrays)}
+    tensors["loss_curve"] = model.loss_curve_
+    return tensors
+
+
+def restored(cls: type[Any], description: dict[str, Any], tensors: dict[str, Any]) -> Any:
+    """Make the model again."""
+    model = cls(**description["parameters"])
+    factors = _listed(tensors, "factor")
+    chain = Chain.of(factors, description["theta"], model._nonnegative)
+    grams = _listed(tensors, "penalty")
+    model._set_chain(
+        chain, [CodePenalty(P, l1) for P, l1 in zip(grams, description["l1"], strict=True)], factors[0].dtype
+    )
+    model.codes_ = _listed(tensors, "codes")
+    model.loss_curve_ = tensors["loss_curve"]
+    model.n_iter_ = len(model.loss_curve_)
+    model.n_features_in_ = description["n_features_in"]
+    if description["feature_names"] is not None:
+        model.feature_names_in_ = np.array(description["feature_names"], dtype=object)
+    model.reconstruction_err_ = description["reconstruction_err"]
+    model.stop_reason_ = description["stop_reason"]
+    return model
+
+
+def _listed(tensors: dict[str, Any], kind: str) -> list[Any]:
+    count = sum(name.startswith(f"{kind}.") for name in tensors)
+    return [tensors[f"{kind}.{i}"] for i in range(count)]

@@ -1,0 +1,162 @@
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+
+from deepnmf.models.base import DeepEstimator, Init, KeepCodes, RandomStateLike, SolverName, per_layer
+from deepnmf.objective import (
+    Chain,
+    CodePenalty,
+    Objective,
+    Penalty,
+    RidgeCodes,
+    SquaredL1Codes,
+    SquaredL1Features,
+    UnitScaleSquaredL1Codes,
+    UnitScaleSquaredL1Features,
+)
+
+
+class SparseDeepNMF(DeepEstimator):
+    """X ≈ H_m Z_m ··· Z_1, all nonnegative, with penalties that make parts or codes sparse (Guo & Zhang, 2019).
+
+    DNMF (no penalty) and its four sparse variants: layer by layer first, each with its own penalty, then all
+    factors and the codes in turn.
+
+    Parameters
+    ----------
+    layer_sizes : sequence of int, default=(100, 10)
+        r_1..r_m, from the data upwards.
+    penalty : {None, "L", "R", "RL1", "RL2"}, default=None
+        None is DNMF. "L" makes every layer's features sparse, ½ Σ μ_l Σ_j ‖Z_l[j, :]‖₁². "R" makes codes sparse,
+        ½ λ Σ_i ‖H[i, :]‖₁². "RL1" does both. "RL2" makes features sparse and codes smooth, ½ λ ‖H‖².
+        "L" and "R" alone hold the other side at unit norm, or the penalty would only move the scale.
+    feature_penalty : float or sequence of float, default=0.01
+        μ, one number or one a layer; for "L", "RL1", "RL2".
+    code_penalty : float or sequence of float, default=0.01
+        λ, one number or one a layer; for "R", "RL1", "RL2". Fine-tuning uses the top layer's; those below
+        act in the pre-training and the lower codes of "R".
+    init : {"random", "nndsvd", "nndsvda", "nndsvdar", "custom"} or None, default=None
+        Start of each layer. None is "nndsvd", with random components above the rank.
+    solver : {"hals", "apg", "pg", "mu"}, default="hals"
+        "apg" is the paper's.
+    max_iter : int, default=200
+        Fine-tuning sweeps.
+    tol : float, default=1e-5
+        Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
+    pretrain_max_iter : int, default=50
+        Sweeps of pre-training a layer.
+    pretrain_tol : float, default=1e-4
+        Tolerance of pre-training.
+    output_layer : int, default=-1
+        The layer whose codes `transform` gives.
+    keep_codes : {"top", "all"}, default="top"
+        Whether `codes_` holds the top layer's codes or every layer's.
+    random_state : int, RandomState or None, default=None
+    verbose : int, default=0
+
+    Attributes
+    ----------
+    components_ : array of shape (r_m, n_features)
+        Features of the top layer in input space, with unit norm.
+    factors_ : list of arrays
+        Z_1..Z_m.
+    features_ : list of arrays
+        C_1..C_m, every layer's features in input space, C_l = Z_l C_{l-1}.
+    codes_ : list of arrays
+        Codes of the training rows; the last is the top layer's.
+    reconstruction_err_ : float
+        ‖X - X̂‖_F.
+    loss_curve_ : array of shape (n_iter_,)
+        ½‖X - X̂‖² plus penalties after each fine-tuning sweep.
+    n_iter_ : int
+    stop_reason_ : {"decrease", "optimality", "max_iter", "interrupted", "on_sweep"}
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from deepnmf import SparseDeepNMF
+    >>> from deepnmf.metrics import sparseness
+    >>> X = load_digits().data / 16
+    >>> plain = SparseDeepNMF((40, 10), random_state=0).fit(X)
+    >>> sparse = SparseDeepNMF((40, 10), penalty="L", feature_penalty=0.1, random_state=0).fit(X)
+    >>> bool(sparseness(sparse.features_[0]) > sparseness(plain.features_[0]))
+    True
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **DeepEstimator._parameter_constraints,
+        "penalty": [StrOptions({"L", "R", "RL1", "RL2"}), None],
+        "feature_penalty": [Real, "array-like"],
+        "code_penalty": [Real, "array-like"],
+    }
+
+    def __init__(
+        self,
+        layer_sizes: tuple[int, ...] = (100, 10),
+        *,
+        penalty: Literal["L", "R", "RL1", "RL2"] | None = None,
+        feature_penalty: float | Sequence[float] = 0.01,
+        code_penalty: float | Sequence[float] = 0.01,
+        init: Init = None,
+        solver: SolverName = "hals",
+        max_iter: int = 200,
+        tol: float = 1e-5,
+        pretrain_max_iter: int = 50,
+        pretrain_tol: float = 1e-4,
+        output_layer: int = -1,
+        keep_codes: KeepCodes = "top",
+        random_state: RandomStateLike = None,
+        verbose: int = 0,
+    ) -> None:
+        self.layer_sizes = layer_sizes
+        self.penalty = penalty
+        self.feature_penalty = feature_penalty
+        self.code_penalty = code_penalty
+        self.init = init
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.pretrain_max_iter = pretrain_max_iter
+        self.pretrain_tol = pretrain_tol
+        self.output_layer = output_layer
+        self.keep_codes = keep_codes
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _objective(self, depth: int, shape: tuple[int, int]) -> Objective:
+        mu, lam = self._weights(depth)
+        return Objective(self._penalties(self.penalty, mu, lam[-1]))
+
+    def _layer_objectives(self, depth: int) -> Sequence[Objective]:
+        """Below the top, "RL1" and "RL2" have no penalty on the codes (22): what is left is "L"."""
+        mu, lam = self._weights(depth)
+        lower = "L" if self.penalty in ("RL1", "RL2") else self.penalty
+        variants = [lower] * (depth - 1) + [self.penalty]
+        return [Objective(self._penalties(v, (m,), w)) for v, m, w in zip(variants, mu, lam, strict=True)]
+
+    def _weights(self, depth: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        mu = per_layer(self.feature_penalty, depth, "feature_penalty", 0, np.inf)
+        return mu, per_layer(self.code_penalty, depth, "code_penalty", 0, np.inf)
+
+    @staticmethod
+    def _penalties(variant: str | None, mu: tuple[float, ...], lam: float) -> tuple[Penalty, ...]:
+        variants: dict[str | None, tuple[Penalty, ...]] = {
+            None: (),
+            "L": (UnitScaleSquaredL1Features(mu),),  # (14)
+            "R": (UnitScaleSquaredL1Codes(lam),),  # (18), the top layer's term
+            "RL1": (SquaredL1Features(mu), SquaredL1Codes(lam)),  # (21)
+            "RL2": (SquaredL1Features(mu), RidgeCodes(lam)),  # (27)
+        }
+        return variants[variant]
+
+    def _lower_code_penalties(self, chain: Chain) -> list[CodePenalty]:
+        """Codes of lower layers are problems of their own (20), penalised in "R" alone."""
+        if self.penalty != "R":
+            return super()._lower_code_penalties(chain)
+        _, lam = self._weights(chain.depth)
+        chains = [Chain.of(chain.factors[: layer + 1]) for layer in range(chain.depth - 1)]
+        return [UnitScaleSquaredL1Codes(w).on_codes(below) for w, below in zip(lam, chains, strict=False)]

@@ -1,0 +1,41 @@
+"""WHAT is minimised: the chain of factors, its blocks in Gram form, penalties, smoothing."""
+
+from deepnmf.objective.activations import ACTIVATIONS, Activation
+from deepnmf.objective.chain import Chain
+from deepnmf.objective.gram import FactoredGram, FormedGram, Gram
+from deepnmf.objective.linear import Objective, Statistics
+from deepnmf.objective.penalties import (
+    CodePenalty,
+    ElasticNet,
+    FactorTerms,
+    Penalty,
+    RidgeCodes,
+    SquaredL1Codes,
+    SquaredL1Features,
+    UnitScaleSquaredL1Codes,
+    UnitScaleSquaredL1Features,
+)
+from deepnmf.objective.quadratic import Quadratic
+from deepnmf.objective.smoothing import smooth
+
+__all__ = [
+    "ACTIVATIONS",
+    "Activation",
+    "Chain",
+    "CodePenalty",
+    "ElasticNet",
+    "FactorTerms",
+    "FactoredGram",
+    "FormedGram",
+    "Gram",
+    "Objective",
+    "Penalty",
+    "Quadratic",
+    "RidgeCodes",
+    "SquaredL1Codes",
+    "SquaredL1Features",
+    "Statistics",
+    "UnitScaleSquaredL1Codes",
+    "UnitScaleSquaredL1Features",
+    "smooth",
+]

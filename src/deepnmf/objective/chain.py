@@ -1,0 +1,89 @@
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from deepnmf.arrays import Array
+from deepnmf.objective.smoothing import smooth
+
+
+@dataclass(frozen=True)
+class Chain:
+    """X ≈ H S_m Z_m S_{m-1} ··· S_1 Z_1: the factors, their smoothing, and whether they are nonnegative.
+
+    Data, not behaviour: solvers make a new chain with one factor changed.
+    """
+
+    factors: tuple[Array, ...]
+    theta: tuple[float, ...]
+    nonnegative: bool = True
+
+    @classmethod
+    def of(cls, factors: Sequence[Array], theta: Sequence[float] | None = None, nonnegative: bool = True) -> "Chain":
+        """Make a chain of factors Z_1..Z_m; no smoothing unless asked for."""
+        return cls(tuple(factors), tuple(theta or (0.0,) * len(factors)), nonnegative)
+
+    @property
+    def depth(self) -> int:
+        """The number of layers, m."""
+        return len(self.factors)
+
+    def with_factor(self, layer: int, Z: Array) -> "Chain":
+        """Return the chain with Z_{layer+1} replaced."""
+        return replace(self, factors=(*self.factors[:layer], Z, *self.factors[layer + 1 :]))
+
+    def smoothed(self, layer: int) -> Array:
+        """S_l Z_l."""
+        return smooth(self.factors[layer], self.theta[layer])
+
+    def decoder(self, layer: int = -1) -> Array:
+        """S_l C_l, what codes of a layer are multiplied by to give the data."""
+        layer %= self.depth
+        return self._into_input_space(self.smoothed(layer), layer)
+
+    def top_features(self) -> Array:
+        """C_m alone, multiplied from the top so that every product is thin."""
+        return self._into_input_space(self.factors[-1], self.depth - 1)
+
+    def _into_input_space(self, product: Array, layer: int) -> Array:
+        for below in range(layer - 1, -1, -1):
+            product = smooth(product.T, self.theta[below]).T @ self.factors[below]
+        return product
+
+    def features(self) -> list[Array]:
+        """C_1..C_m: every layer's features in input space, C_l = Z_l S_{l-1} C_{l-1}."""
+        return list(self._features())
+
+    def _features(self) -> Iterator[Array]:
+        C = self.factors[0]
+        yield C
+        for layer in range(1, self.depth):
+            C = self.factors[layer] @ smooth(C, self.theta[layer - 1])
+            yield C
+
+    def above(self, layer: int) -> Array | None:
+        """A_l = S_m Z_m ··· Z_{l+1} S_l, from the top codes down to layer l; None where it is the identity."""
+        if layer == self.depth - 1:
+            theta, order = self.theta[layer], len(self.factors[layer])
+            return smooth(np.eye(order), theta) if theta else None
+        product = self.smoothed(self.depth - 1)
+        for between in range(self.depth - 2, layer, -1):
+            product = smooth(product.T, self.theta[between]).T @ self.factors[between]
+        return smooth(product.T, self.theta[layer]).T
+
+    def below(self, layer: int) -> list[Array]:
+        """The factors of B_l = S_{l-1} Z_{l-1} ··· S_1 Z_1, lowest first; empty at layer 1."""
+        return [self.smoothed(lower) for lower in range(layer)]
+
+    def rescaled(self, scales: Sequence[Array]) -> "Chain":
+        """Z_l ← D_l Z_l D_{l-1}⁻¹ with D_l = diag(scales[l]), D_0 = I."""
+        factors = [scale[:, None] * Z for scale, Z in zip(scales, self.factors, strict=True)]
+        for layer in range(1, self.depth):
+            factors[layer] = factors[layer] / scales[layer - 1]
+        return replace(self, factors=tuple(factors))
+
+
+def inverse_norms(features: Array) -> Array:
+    """1/‖row‖; a dead row keeps its scale."""
+    norms = np.sqrt(np.einsum("ij,ij->i", features, features))
+    return np.asarray(1 / np.where(norms > 0, norms, 1.0))

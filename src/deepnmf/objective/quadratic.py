@@ -1,0 +1,51 @@
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from deepnmf.arrays import Array
+from deepnmf.objective.gram import Gram, LeftGram
+
+
+@dataclass(frozen=True)
+class Quadratic:
+    """A block of a linear chain, ½<GA Z GB, Z> + ½ ridge ‖Z‖² + ½ Σ_k ρ_k (Σ_j Z_kj)² - <F, Z>.
+
+    Columns of Z do not meet unless GB (`right`) or ρ (`row_sums`) joins them.
+    """
+
+    left: LeftGram
+    linear: Array
+    right: Gram | None = None
+    ridge: float = 0.0
+    row_sums: Array | None = None
+
+    @property
+    def columns_are_free(self) -> bool:
+        """Whether each column of Z is a problem of its own."""
+        return self.right is None and self.row_sums is None
+
+    def curvature(self, Z: Array) -> Array:
+        """The Hessian applied to Z."""
+        product = self.left.apply(Z) if self.right is None else self.left.between(Z, self.right)
+        if self.ridge:
+            product = product + self.ridge * Z
+        if self.row_sums is not None:
+            product = product + (self.row_sums * Z.sum(axis=1))[:, None]
+        return product
+
+    @cached_property
+    def lipschitz(self) -> float:
+        """The largest curvature."""
+        joint = self.left.norm * (1.0 if self.right is None else self.right.norm)
+        coupled = 0.0 if self.row_sums is None else float(self.row_sums.max()) * self.linear.shape[1]
+        return joint + self.ridge + coupled
+
+    def columns(self, columns: slice) -> "Quadratic":
+        """Restrict to some columns, which must be free."""
+        return Quadratic(self.left, self.linear[:, columns], ridge=self.ridge)
+
+
+def inner(first: Array, second: Array) -> float:
+    """<A, B>, without a temporary."""
+    return float(np.einsum("ij,ij->", first, second, dtype=np.float64))

@@ -1,0 +1,28 @@
+"""HOW it is minimised: one loop, steps for blocks, starts, layer-wise pre-training."""
+
+from deepnmf.solvers.descent import ChainDescent, State
+from deepnmf.solvers.encoding import encode_rows, nonlinear_residual_norm, residual_norm
+from deepnmf.solvers.loop import History, OnSweep, Run, minimise
+from deepnmf.solvers.pretraining import LayerwisePlan, Stack, pretrain
+from deepnmf.solvers.starts import NNDSVD, free_start, nonnegative_start
+from deepnmf.solvers.steps import SOLVERS, Solver
+
+__all__ = [
+    "NNDSVD",
+    "SOLVERS",
+    "ChainDescent",
+    "History",
+    "LayerwisePlan",
+    "OnSweep",
+    "Run",
+    "Solver",
+    "Stack",
+    "State",
+    "encode_rows",
+    "free_start",
+    "minimise",
+    "nonlinear_residual_norm",
+    "nonnegative_start",
+    "pretrain",
+    "residual_norm",
+]

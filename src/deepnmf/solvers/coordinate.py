@@ -1,0 +1,90 @@
+"""Coordinate descent on a nonnegative quadratic, one row of Z at a time."""
+
+import numpy as np
+
+from deepnmf.arrays import Array
+from deepnmf.objective import FormedGram, Quadratic
+
+ROWS_AT_ONCE = 48
+
+
+def descend(Z: Array, problem: Quadratic, n_passes: int, fading: float) -> tuple[Array, float]:
+    """Make up to `n_passes` passes over the rows, fewer once one moves less than `fading` of the first.
+
+    Returns the new Z and the squared violation of the optimality conditions seen in the first pass.
+    """
+    if isinstance(problem.left, FormedGram) and problem.columns_are_free:
+        gram = _with_ridge(problem.left.matrix, problem.ridge)
+        return descend_columns(Z, gram, problem.linear, n_passes, fading)
+    return _descend_by_blocks(Z, problem, n_passes, fading)
+
+
+def descend_columns(
+    Z: Array, gram: Array, linear: Array, n_passes: int, fading: float, tol: float = 0.0
+) -> tuple[Array, float]:
+    """Let each column of Z run on its own in the compiled loop, which wants them as rows."""
+    from deepnmf.solvers.kernels import descend_rows  # noqa: PLC0415 - numba is loaded by the first fit
+
+    H = np.array(Z.T, order="C")
+    return H.T, descend_rows(H, gram, np.ascontiguousarray(linear.T), n_passes, fading, tol)
+
+
+def _descend_by_blocks(Z: Array, problem: Quadratic, n_passes: int, fading: float) -> tuple[Array, float]:
+    """Visit a block of rows at a time: what the others contribute is one product with few rows."""
+    Z = Z.copy()
+    follower = problem.left.follow(Z)
+    blocks = [slice(start, min(start + ROWS_AT_ONCE, len(Z))) for start in range(0, len(Z), ROWS_AT_ONCE)]
+    grams = [problem.left.block(rows) for rows in blocks]
+    first = 0.0
+    for number in range(n_passes):
+        moved = 0.0
+        for rows, gram in zip(blocks, grams, strict=True):
+            target = problem.linear[rows] - follower.rows(rows) + gram @ Z[rows]
+            new, move = _visit_block(Z[rows], _with_ridge(gram, problem.ridge), target, problem, rows)
+            change = new - Z[rows]
+            Z[rows] = new
+            follower.moved(rows, change)
+            moved += move
+        first = first if number else moved
+        if number and moved <= fading**2 * first:
+            break
+    return Z, first
+
+
+def _visit_block(Z: Array, gram: Array, target: Array, problem: Quadratic, rows: slice) -> tuple[Array, float]:
+    if problem.row_sums is None:
+        return descend_columns(Z, gram, target, n_passes=1, fading=0.0)
+    Z = Z.copy()
+    return Z, visit_rows(Z, gram, target, problem.row_sums[rows])
+
+
+def visit_rows(V: Array, G: Array, F: Array, row_sums: Array | None = None) -> float:
+    """Minimise ½<G V, V> + ½ Σ_k ρ_k (Σ_j V_kj)² - <F, V> over each row of V >= 0 in turn, in place.
+
+    Returns Σ_k G_kk² ‖change of row k‖², which vanishes exactly at the optimum.
+    """
+    moved = 0.0
+    for k, curvature in enumerate(np.diag(G)):
+        if curvature <= 0:
+            continue
+        new = V[k] + (F[k] - G[k] @ V) / curvature
+        new = np.maximum(new, 0) if row_sums is None else shrink_by_sum(new, row_sums[k] / curvature)
+        moved += float(curvature) ** 2 * float(np.sum((new - V[k]) ** 2))
+        V[k] = new
+    return moved
+
+
+def shrink_by_sum(target: Array, weight: float) -> Array:
+    """Minimise ½‖z - target‖² + ½ weight (Σ z)² over z >= 0, exactly.
+
+    The solution is max(target - weight s, 0) with s its own sum: sort, and find how many stay.
+    """
+    largest = np.sort(target)[::-1]
+    sums = np.cumsum(largest) / (1 + weight * np.arange(1, len(target) + 1))
+    staying = np.flatnonzero(largest > weight * sums)
+    s = max(sums[staying[-1]], 0.0) if staying.size else 0.0
+    return np.maximum(target - weight * s, 0)
+
+
+def _with_ridge(gram: Array, ridge: float) -> Array:
+    return gram + ridge * np.eye(len(gram), dtype=gram.dtype) if ridge else gram

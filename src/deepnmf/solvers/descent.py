@@ -1,0 +1,210 @@
+"""Block coordinate descent on a linear chain: one pass over X a sweep, whatever the depth."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from deepnmf.arrays import Array, Matrix
+from deepnmf.engines import Engine, Sums, Workers
+from deepnmf.objective import Chain, FormedGram, Objective, Quadratic, Statistics
+from deepnmf.solvers.least_squares import least_change
+from deepnmf.solvers.steps import Moved, Solver
+
+MOST_INNER = 10
+COLUMNS_AT_ONCE = 512
+LIFT = 1e-3  # of the mean
+
+
+@dataclass(frozen=True)
+class Momentum:
+    """How far to look ahead (Ang & Gillis, 2019): grows while the objective falls, shrinks when it rose."""
+
+    beta: float = 0.5
+    ceiling: float = 1.0
+
+    def after_descent(self) -> "Momentum":
+        """Be bolder."""
+        return Momentum(min(self.ceiling, 1.05 * self.beta), min(1.0, 1.02 * self.ceiling))
+
+    def after_rise(self) -> "Momentum":
+        """Be more careful than what has just failed."""
+        return Momentum(self.beta / 1.5, self.beta)
+
+
+@dataclass(frozen=True)
+class State:
+    """Codes and factors of one objective, and where the next sweep sets out from."""
+
+    codes: Array
+    chain: Chain
+    loss: float = np.inf
+    optimality: float = np.inf
+    plain_codes: Array | None = None  # the codes before they were extrapolated; None: set out plainly
+    ahead: Chain | None = None
+    momentum: Momentum = Momentum()
+
+
+@dataclass(frozen=True)
+class CodesStep:
+    """One block of rows: the nonnegative problem of its codes, then its share of the statistics."""
+
+    decoder: Array
+    gram: FormedGram
+    l1: float
+    solver: Solver
+    n_inner: int
+    beta: float
+
+    def __call__(self, X_b: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        target = X_b @ self.decoder.T
+        size = np.vdot(target, target)
+        if self.l1:
+            target -= self.l1
+        # A block's problem has the samples as columns: transposed views, nothing is moved.
+        moved = self.solver.step(rows[0].T, Quadratic(self.gram, target.T), self.n_inner)
+        H = np.ascontiguousarray(moved.Z.T)
+        new: tuple[Array, ...] = (H,)
+        if len(rows) > 1:
+            ahead = H + self.beta * (H - rows[1])
+            np.maximum(ahead, 0, out=ahead)
+            new = (ahead, H)
+            H = ahead
+        sums = (
+            H.T @ X_b,
+            H.T @ H,
+            H.sum(axis=0, dtype=np.float64),
+            np.array([moved.violation, size], np.float64),
+        )
+        return new, sums
+
+
+@dataclass
+class ChainDescent:
+    """Sweeps of one model on one engine.
+
+    A sweep updates the codes block by block in its one pass over X, then every factor from the
+    statistics, lowest first. With extrapolation, a sweep that rose is taken back and the next one
+    sets out plainly, which descends for certain.
+    """
+
+    engine: Engine
+    objective: Objective
+    solver: Solver
+
+    def __post_init__(self) -> None:
+        self._spare: tuple[Array, ...] | None = None
+
+    def start(self, codes: Array, chain: Chain) -> State:
+        """Begin at codes and factors; zeros are lifted a little for a solver that could never leave them."""
+        if self.solver.needs_positive_start:
+            codes = _without_zeros(codes)
+            if chain.nonnegative:
+                chain = replace(chain, factors=tuple(_without_zeros(Z) for Z in chain.factors))
+        return State(np.ascontiguousarray(codes, dtype=self.engine.dtype), chain)
+
+    def advance(self, state: State) -> State:
+        """Make one sweep."""
+        departure = state.chain if state.ahead is None else state.ahead
+        rows, stats, codes_optimality = self._update_codes(state, departure)
+        chain, factors_optimality = self.update_factors(departure, stats)
+        loss = self.objective.value(chain, stats)
+        if loss > state.loss:
+            return self._take_back(state, rows)
+        self._recycle(state)
+        reached = State(
+            codes=rows[0],
+            chain=chain,
+            loss=loss,
+            optimality=max(codes_optimality, factors_optimality),
+            momentum=state.momentum,
+        )
+        return self._look_ahead(state, reached, rows[1]) if self.solver.extrapolates else reached
+
+    def _look_ahead(self, state: State, reached: State, plain_codes: Array) -> State:
+        beta = state.momentum.beta if np.isfinite(state.loss) else 0.0
+        pairs = zip(reached.chain.factors, state.chain.factors, strict=True)
+        factors = [new + beta * (new - old) for new, old in pairs]
+        if reached.chain.nonnegative:
+            factors = [np.maximum(Z, 0) for Z in factors]
+        return replace(
+            reached,
+            plain_codes=plain_codes,
+            ahead=replace(reached.chain, factors=tuple(factors)),
+            momentum=state.momentum.after_descent(),
+        )
+
+    def _take_back(self, state: State, rows: tuple[Array, ...]) -> State:
+        """Forget a sweep that rose; where it had set out plainly, only rounding is left to gain."""
+        self._spare = rows
+        if state.ahead is None:
+            return replace(state, optimality=0.0)
+        return replace(state, plain_codes=None, ahead=None, momentum=state.momentum.after_rise())
+
+    def _recycle(self, state: State) -> None:
+        """Let the next sweep write into the row arrays of a state that has been left behind."""
+        if state.plain_codes is not None:
+            self._spare = (state.codes, state.plain_codes)
+        elif not self.solver.extrapolates and np.isfinite(state.loss):
+            self._spare = (state.codes,)
+
+    def _update_codes(self, state: State, chain: Chain) -> tuple[tuple[Array, ...], Statistics, float]:
+        dtype = self.engine.dtype
+        D = chain.decoder()
+        penalty = self.objective.code_penalty(chain)
+        step = CodesStep(
+            decoder=D.astype(dtype, copy=False),
+            gram=FormedGram((D @ D.T + penalty.gram).astype(dtype, copy=False)),
+            l1=penalty.l1,
+            solver=self.solver,
+            n_inner=inner_steps(*D.shape),
+            beta=state.momentum.beta if state.plain_codes is not None else 0.0,
+        )
+        rows = [state.codes]
+        if self.solver.extrapolates:
+            rows.append(state.codes if state.plain_codes is None else state.plain_codes)
+        out, self._spare = self._spare, None
+        new_rows, (M, K, sums, (violation, size)) = self.engine.sweep(rows, step, out)
+        stats = Statistics(M, K, sums, self.engine.sqnorm)
+        return new_rows, stats, relative(violation, size)
+
+    def update_factors(self, chain: Chain, stats: Statistics) -> tuple[Chain, float]:
+        """Update every factor, lowest first, from the statistics alone."""
+        optimality = 0.0
+        size = float(np.vdot(stats.M, stats.M))
+        for layer in range(chain.depth):
+            if chain.nonnegative:
+                n_inner = MOST_INNER
+                problem = self.objective.block(chain, layer, stats, n_inner)
+                moved = over_columns(self.engine.workers, self.solver, chain.factors[layer], problem, n_inner)
+                size = float(np.vdot(problem.linear, problem.linear))
+            else:
+                moved = Moved(*least_change(chain, layer, stats))
+            chain = chain.with_factor(layer, moved.Z)
+            optimality = max(optimality, relative(moved.violation, size))
+        return chain, optimality
+
+
+def over_columns(workers: Workers, solver: Solver, Z: Array, problem: Quadratic, n_inner: int) -> Moved:
+    """Take a solver's step, on blocks of columns side by side where columns do not meet."""
+    n_columns = Z.shape[1]
+    if not problem.columns_are_free or n_columns <= COLUMNS_AT_ONCE:
+        return solver.step(Z, problem, n_inner)
+    problem.left.norm  # noqa: B018 - once here, not once a thread
+    starts = range(0, n_columns, COLUMNS_AT_ONCE)
+    blocks = [slice(start, min(start + COLUMNS_AT_ONCE, n_columns)) for start in starts]
+    parts = list(workers.map(lambda block: solver.step(Z[:, block], problem.columns(block), n_inner), blocks))
+    return Moved(np.hstack([part.Z for part in parts]), sum(part.violation for part in parts))
+
+
+def inner_steps(order: int, n_features: int) -> int:
+    """Passes over the codes that cost about half of what reading X costs."""
+    return int(np.clip(1 + 0.25 * n_features / order, 1, MOST_INNER))
+
+
+def relative(violation: float, size: float) -> float:
+    """√(violation/size); nothing to fit is a fit."""
+    return float(np.sqrt(violation / size)) if size > 0 else 0.0
+
+
+def _without_zeros(array: Array) -> Array:
+    return np.maximum(array, LIFT * array.mean())

@@ -1,0 +1,86 @@
+"""Codes of rows with everything else fixed: nonnegative least squares, each row to its own optimum."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from deepnmf.arrays import Array, Matrix
+from deepnmf.engines import Engine, Sums
+from deepnmf.objective import CodePenalty
+from deepnmf.solvers.coordinate import descend_columns
+
+MOST_PASSES = 2000
+DENSE_ROWS = 64
+TOLERANCE = {"float64": 1e-6, "float32": 1e-4}
+
+
+def encode_rows(engine: Engine, decoder: Array, penalty: CodePenalty) -> Array:
+    """argmin_{H >= 0} ½‖X - H D‖² + penalty, until a pass over a row moves next to nothing.
+
+    Nothing is Σ_k (G_kk · move)² <= (tol ‖D x‖)², tol 1e-6 in double and 1e-4 in single precision. Every row
+    starts from 0 and stops on its own, so its codes do not depend on the rows it is given with.
+    """
+    dtype = engine.dtype
+    gram = (decoder @ decoder.T + penalty.gram).astype(dtype, copy=False)
+    (codes,), _ = engine.sweep((), _EncodeStep(decoder.astype(dtype, copy=False), gram, penalty.l1))
+    return codes
+
+
+@dataclass(frozen=True)
+class _EncodeStep:
+    decoder: Array
+    gram: Array
+    l1: float
+
+    def __call__(self, X_b: Matrix, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        target = X_b @ self.decoder.T - self.l1
+        tol = TOLERANCE[target.dtype.name]
+        V, _violation = descend_columns(np.zeros_like(target.T), self.gram, target.T, MOST_PASSES, fading=0.0, tol=tol)
+        return (V.T,), ()
+
+
+def residual_norm(engine: Engine, codes: Array, decoder: Array) -> float:
+    """‖X - H D‖_F from the residual itself, block by block."""
+    step = _ResidualStep(decoder.astype(engine.dtype, copy=False))
+    _, (square,) = engine.sweep((codes,), step)
+    return float(np.sqrt(max(float(square), 0.0)))
+
+
+def nonlinear_residual_norm(engine: Engine, codes: Array, decode: Callable[[Array], Array]) -> float:
+    """‖X - decode(H)‖_F, a few dense rows at a time."""
+
+    def square(X_b: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        total = 0.0
+        for start in range(0, len(rows[0]), DENSE_ROWS):
+            part = slice(start, start + DENSE_ROWS)
+            X_part = X_b[part].toarray() if sparse.issparse(X_b) else X_b[part]
+            total += float(np.sum(np.square(X_part - decode(rows[0][part])), dtype=np.float64))
+        return (), (np.asarray(total),)
+
+    _, (total,) = engine.sweep((codes,), square)
+    return float(np.sqrt(total))
+
+
+@dataclass(frozen=True)
+class _ResidualStep:
+    decoder: Array
+
+    def __call__(self, X_b: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        square = _sparse_residual if sparse.issparse(X_b) else _dense_residual
+        return (), (np.asarray(square(X_b, rows[0], self.decoder)),)
+
+
+def _dense_residual(X_b: Array, H: Array, D: Array) -> float:
+    residual = H @ D
+    residual -= X_b
+    return float(np.einsum("ij,ij->", residual, residual, dtype=np.float64))
+
+
+def _sparse_residual(X_b: Matrix, H: Array, D: Array) -> float:
+    """Never as wide as X: ‖X‖² - 2<XDᵀ, H> + <HᵀH, DDᵀ> in double precision."""
+    H, D = H.astype(np.float64, copy=False), D.astype(np.float64, copy=False)
+    values = X_b.data.astype(np.float64, copy=False)
+    cross = np.einsum("ij,ij->", X_b @ D.T, H)
+    return float(values @ values - 2 * cross + np.einsum("ij,ij->", H.T @ H, D @ D.T))

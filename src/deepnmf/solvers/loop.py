@@ -1,0 +1,102 @@
+"""The one loop: stopping, history, progress, interruption. No solver counts or prints."""
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+WINDOW = 5  # sweeps over which the decrease is averaged: one sweep alone may be a restart
+
+OnSweep = Callable[[int, float], object]
+
+
+class SweepState(Protocol):
+    """What the loop reads of a state."""
+
+    @property
+    def loss(self) -> float:
+        """The objective after the sweep."""
+        ...
+
+    @property
+    def optimality(self) -> float:
+        """The projected gradient, relative."""
+        ...
+
+
+State = TypeVar("State", bound=SweepState)
+
+
+@dataclass
+class Run:
+    """One fit: who watches it, and whether it has been interrupted."""
+
+    on_sweep: OnSweep | None = None
+    verbose: int = 0
+    interrupted: bool = False
+    began: float = field(default_factory=time.perf_counter)
+
+    def show(self, stage: str, sweep: int, loss: float, decrease: float) -> None:
+        """Print a line of progress: every tenth sweep, or each one at verbose=2."""
+        if self.verbose > 1 or (self.verbose and (sweep <= 1 or sweep % 10 == 0)):
+            elapsed = time.perf_counter() - self.began
+            print(
+                f"{stage}: sweep {sweep}, loss {loss:.6g}, decrease {decrease:.1e}, {elapsed:.1f} s",
+                flush=True,
+            )
+
+    def interrupt(self) -> None:
+        """Note a KeyboardInterrupt: nothing iterates after it, and what is there is kept."""
+        self.interrupted = True
+        warnings.warn("Interrupted: the fit ends with the best factors found so far.", UserWarning, stacklevel=2)
+
+
+@dataclass(frozen=True)
+class History:
+    """The losses of a run and why it ended."""
+
+    losses: tuple[float, ...]
+    stop_reason: str
+
+
+def minimise(
+    advance: Callable[[State], State],
+    state: State,
+    *,
+    max_iter: int,
+    tol: float,
+    run: Run,
+    stage: str = "fit",
+    on_sweep: OnSweep | None = None,
+) -> tuple[State, History]:
+    """Sweep until the objective or the optimality conditions stop moving.
+
+    Both tests look at the current state alone, so a good start does not end a fit early:
+    the mean decrease of the last sweeps is at most `tol` of the loss ("decrease"), or the relative
+    projected gradient is at most `tol`/100 ("optimality"). tol=0 switches both off.
+    """
+    losses: list[float] = []
+    reason = "interrupted" if run.interrupted else "max_iter"
+    while reason == "max_iter" and len(losses) < max_iter:
+        try:
+            state = advance(state)
+            losses.append(state.loss)
+            run.show(stage, len(losses), state.loss, _mean_decrease(losses))
+            if on_sweep is not None and on_sweep(len(losses), state.loss):
+                reason = "on_sweep"
+            elif tol > 0 and state.optimality <= tol / 100:
+                reason = "optimality"
+            elif tol > 0 and len(losses) > WINDOW and _mean_decrease(losses) <= tol:
+                reason = "decrease"
+        except KeyboardInterrupt:
+            run.interrupt()
+            reason = "interrupted"
+    return state, History(tuple(losses), reason)
+
+
+def _mean_decrease(losses: list[float]) -> float:
+    recent = losses[-WINDOW - 1 :]
+    if len(recent) < 2 or recent[-1] <= 0:
+        return float("inf") if len(recent) < 2 else 0.0
+    return (recent[0] - recent[-1]) / (len(recent) - 1) / recent[-1]

@@ -1,0 +1,99 @@
+"""Initial codes and factors of one layer."""
+
+import numpy as np
+from scipy import linalg
+
+from deepnmf.arrays import Array
+from deepnmf.engines import Engine
+from deepnmf.solvers.svd import truncated_svd
+
+NNDSVD = ("nndsvd", "nndsvda", "nndsvdar")
+STEEPEST = 1e6  # a shift beyond this makes all code columns parallel in double precision
+
+
+def nonnegative_start(engine: Engine, rank: int, init: str, rng: np.random.RandomState) -> tuple[Array, Array]:
+    """Codes and factor >= 0: random, or NNDSVD (Boutsidis & Gallopoulos, 2008) as far as the rank goes."""
+    random_codes, random_factor = _random(engine, rank, rng)
+    if init == "random":
+        return random_codes, random_factor
+    codes, factor = _nndsvd(*truncated_svd(engine, rank, rng))
+    mean = engine.mean
+    if init == "nndsvda":
+        codes[codes == 0] = mean
+        factor[factor == 0] = mean
+    elif init == "nndsvdar":
+        codes[codes == 0] = mean / 100 * rng.random_sample(np.count_nonzero(codes == 0))
+        factor[factor == 0] = mean / 100 * rng.random_sample(np.count_nonzero(factor == 0))
+    found = len(factor)
+    return np.hstack([codes, random_codes[:, found:]]), np.vstack([factor, random_factor[found:]])
+
+
+def _random(engine: Engine, rank: int, rng: np.random.RandomState) -> tuple[Array, Array]:
+    scale = np.sqrt(engine.mean / rank)
+    factor = np.abs(scale * rng.standard_normal((rank, engine.n_features)))
+    codes = np.abs(scale * rng.standard_normal((engine.n_samples, rank)))
+    return codes.astype(engine.dtype, copy=False), factor
+
+
+def _nndsvd(U: Array, s: Array, Vt: Array) -> tuple[Array, Array]:
+    codes, factor = np.zeros_like(U), np.zeros_like(Vt)
+    codes[:, 0], factor[0] = np.sqrt(s[0]) * np.abs(U[:, 0]), np.sqrt(s[0]) * np.abs(Vt[0])
+    for k in range(1, len(s)):
+        sides = [(np.maximum(sign * U[:, k], 0), np.maximum(sign * Vt[k], 0)) for sign in (1, -1)]
+        sizes = [(np.linalg.norm(u), np.linalg.norm(v)) for u, v in sides]
+        best = int(sizes[1][0] * sizes[1][1] > sizes[0][0] * sizes[0][1])
+        (u, v), (u_size, v_size) = sides[best], sizes[best]
+        if u_size * v_size > 0:
+            scale = np.sqrt(s[k] * u_size * v_size)
+            codes[:, k], factor[k] = scale * u / u_size, scale * v / v_size
+    return codes, factor
+
+
+def free_start(engine: Engine, rank: int, init: str, rng: np.random.RandomState) -> tuple[Array, Array]:
+    """Codes >= 0 and the free factor that fits them best: random, or with the truncated-SVD error."""
+    codes = _random_codes(engine, rank, rng) if init == "random" else _svd_codes(engine, rank, rng)
+    codes = np.asarray(codes, dtype=engine.dtype)
+    return codes, regress(engine, codes)
+
+
+def _random_codes(engine: Engine, rank: int, rng: np.random.RandomState) -> Array:
+    return np.abs(rng.standard_normal((engine.n_samples, rank))) / np.sqrt(engine.n_samples)
+
+
+def _svd_codes(engine: Engine, rank: int, rng: np.random.RandomState) -> Array:
+    """Nonnegative codes that span the leading left singular vectors (Gillis & Kumar, 2015).
+
+    The leading left vector of a connected nonnegative X is positive, and enough of it makes the others
+    nonnegative within the same span. Elsewhere the constant column does it, at the price of one rank.
+    """
+    U, _, _ = truncated_svd(engine, rank, rng)
+    codes = _lifted(U.astype(np.float64, copy=False))
+    return np.hstack([codes, _random_codes(engine, rank - codes.shape[1], rng)])
+
+
+def _lifted(U: Array) -> Array:
+    lead = U[:, 0] if U[:, 0].sum() >= 0 else -U[:, 0]
+    positive = lead > 0
+    others = U[:, 1:]
+    if (others[~positive] < 0).any() or (lead < 0).any():
+        return _above_minima(U)
+    shifts = np.maximum(0, (-others[positive] / lead[positive, None]).max(axis=0, initial=0))
+    if (shifts > STEEPEST).any():
+        return _above_minima(U)
+    return np.hstack([lead[:, None], np.maximum(others + shifts * lead[:, None], 0)])
+
+
+def _above_minima(U: Array) -> Array:
+    kept = U[:, :-1] if U.shape[1] > 1 else U[:, :0]
+    return np.hstack([kept - kept.min(axis=0, initial=0), np.full((len(U), 1), len(U) ** -0.5)])
+
+
+def regress(engine: Engine, codes: Array) -> Array:
+    """The factor that fits best for given codes, lstsq(H, X)."""
+
+    def sums(X_b: Array, rows: tuple[Array, ...]) -> tuple[tuple[()], tuple[Array, Array]]:
+        V = np.ascontiguousarray(rows[0].T)
+        return (), (V @ X_b, V.astype(np.float64) @ rows[0].astype(np.float64))
+
+    _, (M, K) = engine.sweep((codes,), sums)
+    return np.asarray(linalg.lstsq(K, M, lapack_driver="gelsy", check_finite=False)[0])

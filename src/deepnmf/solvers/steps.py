@@ -1,0 +1,170 @@
+"""A solver is a step: from a feasible Z, a better one for a quadratic block.
+
+Each sees the quadratic alone, never X, and never ends higher than it began.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from deepnmf.arrays import Array
+from deepnmf.objective import FormedGram, Quadratic
+from deepnmf.objective.quadratic import inner
+from deepnmf.solvers.coordinate import descend
+
+FADING = 0.1  # inner steps end when one moves less than this part of what the first one moved
+
+
+class Moved(NamedTuple):
+    """The new Z, and the squared norm of what kept the old one from being optimal."""
+
+    Z: Array
+    violation: float
+
+
+class Solver(Protocol):
+    """One way to lower a nonnegative quadratic."""
+
+    extrapolates: bool
+    """Whether momentum across sweeps is sound and pays."""
+
+    needs_positive_start: bool
+    """Whether a zero can never be left."""
+
+    def step(self, Z: Array, problem: Quadratic, n_inner: int) -> Moved:
+        """Lower the problem from Z with at most `n_inner` inner steps; Z itself is not changed."""
+        ...
+
+
+@dataclass(frozen=True)
+class HALS:
+    """Coordinate descent, row by row (Cichocki & Zdunek); gradient steps where another Gram joins the columns."""
+
+    extrapolates = True
+    needs_positive_start = False
+
+    def step(self, Z: Array, problem: Quadratic, n_inner: int) -> Moved:
+        if problem.right is not None:
+            return AcceleratedGradient().step(Z, problem, n_inner)
+        return Moved(*descend(Z, problem, n_inner, FADING))
+
+
+@dataclass(frozen=True)
+class AcceleratedGradient:
+    """Nesterov's projected gradient (NeNMF), restarted when it would rise."""
+
+    extrapolates = True
+    needs_positive_start = False
+
+    def step(self, Z: Array, problem: Quadratic, n_inner: int) -> Moved:
+        lipschitz, F = problem.lipschitz, problem.linear
+        if lipschitz == 0:
+            return Moved(Z, 0.0)
+        gradient = problem.curvature(Z) - F
+        violation = _violation(Z, gradient)
+        lowest = 0.5 * inner(gradient - F, Z)
+        ahead, ahead_gradient, alpha = Z, gradient, 1.0
+        first_move = 0.0
+        for _ in range(n_inner):
+            new = np.maximum(ahead - ahead_gradient / lipschitz, 0)
+            new_gradient = problem.curvature(new) - F
+            value = 0.5 * inner(new_gradient - F, new)
+            if value > lowest:
+                # From an extrapolated point: restart. From Z itself: the norm was underestimated.
+                lipschitz *= 2.0 if ahead is Z else 1.0
+                ahead, ahead_gradient, alpha = Z, gradient, 1.0
+                continue
+            move = float(np.linalg.norm(new - Z))
+            next_alpha = (1 + np.sqrt(4 * alpha**2 + 1)) / 2
+            beta = (alpha - 1) / next_alpha
+            ahead = new + beta * (new - Z)
+            ahead_gradient = new_gradient + beta * (new_gradient - gradient)
+            Z, gradient, lowest, alpha = new, new_gradient, value, next_alpha
+            first_move = first_move or move
+            if move <= FADING * first_move:
+                break
+        return Moved(Z, violation)
+
+
+@dataclass(frozen=True)
+class ProjectedGradient:
+    """Projected gradient with an Armijo search (PgNMF; Lin, 2007); the step found serves the next one."""
+
+    extrapolates = False
+    needs_positive_start = False
+
+    def step(self, Z: Array, problem: Quadratic, n_inner: int) -> Moved:
+        rate = 1 / problem.lipschitz if problem.lipschitz else 0.0
+        violation = None
+        for _ in range(n_inner):
+            gradient = problem.curvature(Z) - problem.linear
+            violation = _violation(Z, gradient) if violation is None else violation
+            grown, shrunk = rate * 2, rate
+            if (new := _armijo(Z, gradient, grown, problem)) is not None:
+                rate = grown
+            else:
+                while (new := _armijo(Z, gradient, shrunk, problem)) is None and shrunk > rate * 1e-3:
+                    shrunk /= 2
+                rate = shrunk
+            if new is None:
+                break
+            Z = new
+        return Moved(Z, violation or 0.0)
+
+
+def _armijo(Z: Array, gradient: Array, rate: float, problem: Quadratic) -> Array | None:
+    """The projected step, if it lowers the quadratic by enough (Lin's condition, σ = 0.01)."""
+    new = np.maximum(Z - rate * gradient, 0)
+    move = new - Z
+    descends = 0.99 * inner(gradient, move) + 0.5 * inner(move, problem.curvature(move)) <= 0
+    return new if descends else None
+
+
+@dataclass(frozen=True)
+class Multiplicative:
+    """Lee & Seung's update; with entries of both signs, Ding's square root of the split ratio."""
+
+    extrapolates = False
+    needs_positive_start = True
+
+    def step(self, Z: Array, problem: Quadratic, n_inner: int) -> Moved:
+        smallest = np.finfo(Z.dtype).tiny
+        F = problem.linear
+        gains, losses = np.maximum(F, 0), np.maximum(-F, 0)
+        mixed = _split_signs(problem)
+        violation = None
+        for _ in range(n_inner):
+            if mixed is None:
+                up, down = gains, problem.curvature(Z) + losses
+            else:
+                up, down = gains + mixed.negative @ Z, losses + mixed.positive @ Z
+            violation = _violation(Z, down - up) if violation is None else violation
+            ratio = up / np.maximum(down, smallest)
+            Z = Z * (ratio if mixed is None else np.sqrt(ratio))
+        return Moved(Z, violation or 0.0)
+
+
+class _Split(NamedTuple):
+    positive: Array
+    negative: Array
+
+
+def _split_signs(problem: Quadratic) -> _Split | None:
+    if not isinstance(problem.left, FormedGram) or (problem.left.matrix >= 0).all():
+        return None
+    return _Split(np.maximum(problem.left.matrix, 0), np.maximum(-problem.left.matrix, 0))
+
+
+def _violation(Z: Array, gradient: Array) -> float:
+    """Squared norm of the projected gradient: what pulls down counts only where there is room."""
+    blocked = np.where(Z > 0, gradient, np.minimum(gradient, 0))
+    return float(np.vdot(blocked, blocked))
+
+
+SOLVERS: dict[str, Solver] = {
+    "hals": HALS(),
+    "apg": AcceleratedGradient(),
+    "pg": ProjectedGradient(),
+    "mu": Multiplicative(),
+}
