@@ -7,7 +7,7 @@ guard, counted: the first to enter sets the limit, the last to leave restores it
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 from types import TracebackType
@@ -71,9 +71,9 @@ class Workers:
         finally:
             _guard.release()
 
-    def map(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+    def map(self, function: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
         """Results in the order of the items, with only a few of them in flight."""
-        if self._pool is None:
+        if self._pool is None or len(items) == 1:
             yield from map(function, items)
             return
         under_way: deque[Future[R]] = deque()

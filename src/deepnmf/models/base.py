@@ -80,9 +80,9 @@ class ChainEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     _default_init = "nndsvd"
 
-    def _keeps_scale(self) -> bool:
-        """Whether features stay in the scale they were optimised in instead of getting unit norm."""
-        return False
+    def _scales(self, chain: Chain) -> list[Array]:
+        """Return what to multiply each layer's features by: unit norm in input space, the codes carry the scale."""
+        return [inverse_norms(C) for C in chain.features()]
 
     def _lower_code_penalties(self, chain: Chain) -> list[CodePenalty]:
         """Return the penalties of the lower layers' codes, in the scale the chain was optimised in."""
@@ -202,12 +202,12 @@ class ChainEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         objective = self._objective(chain.depth, (engine.n_samples, engine.n_features))
         penalties = [*self._lower_code_penalties(chain), objective.code_penalty(chain)]
         codes = state.codes
-        if not self._keeps_scale():
-            scales = [inverse_norms(C) for C in chain.features()]
-            chain = chain.rescaled(scales)
-            codes /= scales[-1].astype(codes.dtype)
-            penalties = [_rescaled(penalty, scale) for penalty, scale in zip(penalties, scales, strict=True)]
-        self._set_chain(chain, penalties, engine.dtype)
+        scales = self._scales(chain)
+        codes /= scales[-1].astype(codes.dtype)
+        penalties = [_rescaled(penalty, scale) for penalty, scale in zip(penalties, scales, strict=True)]
+        if not any(chain.theta):  # scaling commutes with the chain: let the factors have it
+            chain, scales = chain.rescaled(scales), [np.ones_like(scale) for scale in scales]
+        self._set_chain(chain, scales, penalties, engine.dtype)
         self.reconstruction_err_ = self._residual(engine, codes, len(self.factors_) - 1)
         self.codes_ = [codes]
         if getattr(self, "keep_codes", "top") == "all":
@@ -217,12 +217,22 @@ class ChainEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.n_iter_ = len(history.losses)
         self.stop_reason_ = history.stop_reason
 
-    def _set_chain(self, chain: Chain, penalties: list[CodePenalty], dtype: Any) -> None:
+    def _set_chain(self, chain: Chain, scales: list[Array], penalties: list[CodePenalty], dtype: Any) -> None:
         self._chain = Chain.of([Z.astype(dtype) for Z in chain.factors], chain.theta, chain.nonnegative)
+        self._code_scales = scales
         self._code_penalties = penalties
         self.factors_ = list(self._chain.factors)
-        self.features_ = self._chain.features()
+        self.features_ = self._features()
         self.components_ = self.features_[-1]
+
+    def _features(self) -> list[Array]:
+        pairs = zip(self._code_scales, self._chain.features(), strict=True)
+        return [(scale[:, None] * C).astype(C.dtype, copy=False) for scale, C in pairs]
+
+    def _decoder(self, layer: int) -> Array:
+        """What codes of a layer, in the scale that is handed out, are multiplied by."""
+        D = self._chain.decoder(layer)
+        return (self._code_scales[layer][:, None] * D).astype(D.dtype, copy=False)
 
     def _warn_if_unfinished(self, history: History) -> None:
         if history.stop_reason == "max_iter" and self.tol > 0:
@@ -255,8 +265,8 @@ class ChainEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def transform(self, X: Matrix) -> Array:
         """Codes of the rows of X at `output_layer`, by nonnegative least squares with the factors fixed.
 
-        Each row is solved until a pass of coordinate descent moves less than 1e-6 (1e-4 in single
-        precision) of its target, on its own: its codes do not depend on the other rows.
+        Each row is solved on its own to its optimum, with no gradient pointing down by more than 1e-10
+        (1e-5 in single precision) of the row's largest: its codes do not depend on the other rows.
 
         Parameters
         ----------
@@ -375,13 +385,13 @@ class ChainEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         save(self, path)
 
     def _encoded(self, engine: Engine, layer: int) -> Array:
-        return encode_rows(engine, self._chain.decoder(layer), self._code_penalties[layer])
+        return encode_rows(engine, self._decoder(layer), self._code_penalties[layer])
 
     def _decoded(self, H: Array, layer: int) -> Array:
-        return H @ self._chain.decoder(layer).astype(H.dtype, copy=False)
+        return H @ self._decoder(layer).astype(H.dtype, copy=False)
 
     def _residual(self, engine: Engine, codes: Array, layer: int) -> float:
-        return residual_norm(engine, codes, self._chain.decoder(layer))
+        return residual_norm(engine, codes, self._decoder(layer))
 
     # ------------------------------------------------------------------------------- checking input
 
@@ -504,7 +514,7 @@ def per_layer(value: float | Sequence[float], depth: int, name: str, low: float,
     if len(values) != depth:
         raise ValueError(f"{name} has {len(values)} values, but the model has {depth} layers.")
     for one in values:
-        if not isinstance(one, Real) or not low <= one <= high:
+        if not isinstance(one, Real) or not low <= float(one) <= high:
             raise ValueError(f"{name} must be a number from {low:g} to {high:g}, or one a layer; got {one!r}.")
     return tuple(float(one) for one in values)
 

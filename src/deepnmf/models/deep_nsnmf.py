@@ -2,8 +2,6 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
-import numpy as np
-
 from deepnmf.models.base import DeepEstimator, Init, KeepCodes, RandomStateLike, SolverName, per_layer
 
 
@@ -41,11 +39,11 @@ class DeepNSNMF(DeepEstimator):
     Attributes
     ----------
     components_ : array of shape (r_m, n_features)
-        Features of the top layer in input space.
+        Features of the top layer in input space, with unit norm.
     factors_ : list of arrays
-        Z_1..Z_m.
+        Z_1..Z_m, as optimised: smoothing and scaling do not commute.
     features_ : list of arrays
-        C_1..C_m, every layer's features in input space, C_l = Z_l S_{l-1} C_{l-1}.
+        C_1..C_m, every layer's features in input space with unit norm, C_l ∝ Z_l S_{l-1} C_{l-1}.
     codes_ : list of arrays
         Codes of the training rows; the last is the top layer's.
     reconstruction_err_ : float
@@ -104,6 +102,3 @@ class DeepNSNMF(DeepEstimator):
 
     def _smoothing(self, depth: int) -> tuple[float, ...]:  # equation (6), one θ a layer
         return per_layer(self.theta, depth, "theta", 0, 1)
-
-    def _keeps_scale(self) -> bool:
-        return bool(np.any(np.asarray(self.theta) > 0))

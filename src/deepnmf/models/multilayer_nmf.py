@@ -9,7 +9,8 @@ from sklearn.utils._param_validation import StrOptions
 from deepnmf.arrays import Array
 from deepnmf.engines import Engine, RowsInMemory
 from deepnmf.models.base import DeepEstimator, Init, KeepCodes, RandomStateLike, SolverName, per_layer
-from deepnmf.objective import ACTIVATIONS, Activation, Chain, CodePenalty
+from deepnmf.objective import ACTIVATIONS, Activation, Chain
+from deepnmf.objective.chain import inverse_norms
 from deepnmf.solvers import History, OnSweep, Run, State, encode_rows, nonlinear_residual_norm, pretrain
 
 
@@ -95,8 +96,10 @@ class MultilayerNMF(DeepEstimator):
     def _smoothing(self, depth: int) -> tuple[float, ...]:
         return per_layer(self.theta, depth, "theta", 0, 1)
 
-    def _keeps_scale(self) -> bool:  # every layer is scaled as it is fitted
-        return True
+    def _scales(self, chain: Chain) -> list[Array]:
+        if self._between is None:
+            return super()._scales(chain)
+        return [*(np.ones(len(Z)) for Z in chain.factors[:-1]), inverse_norms(chain.factors[-1])]
 
     @property
     def _between(self) -> Activation | None:
@@ -119,28 +122,28 @@ class MultilayerNMF(DeepEstimator):
         stack = pretrain(engine, sizes, theta, objectives, plan, given=given, activation=self._between)
         return State(stack.codes, Chain.of(stack.factors, theta)), stack.history
 
-    def _set_chain(self, chain: Chain, penalties: list[CodePenalty], dtype: Any) -> None:
-        super()._set_chain(chain, penalties, dtype)
-        if self._between is not None:
-            self.features_ = [
-                self._decoded(np.eye(len(Z), dtype=dtype), layer) for layer, Z in enumerate(self.factors_)
-            ]
-            self.components_ = self.features_[-1]
+    def _features(self) -> list[Array]:
+        if self._between is None:
+            return super()._features()
+        return [self._decoded(np.eye(len(Z), dtype=Z.dtype), layer) for layer, Z in enumerate(self.factors_)]
+
+    def _layer_decoder(self, layer: int) -> Array:
+        """S_l Z_l between the scaled codes of two neighbouring layers."""
+        D = self._code_scales[layer][:, None] * self._chain.smoothed(layer)
+        return D if layer == 0 else D / self._code_scales[layer - 1]
 
     def _encoded(self, engine: Engine, layer: int) -> Array:
         """Layer by layer, as it was fitted."""
         for below in range(layer + 1):
-            codes = encode_rows(engine, self._chain.smoothed(below), self._code_penalties[below])
+            codes = encode_rows(engine, self._layer_decoder(below), self._code_penalties[below])
             if below < layer:
                 engine = RowsInMemory(codes if self._between is None else self._between.inverse(codes), engine.workers)
         return codes
 
     def _decoded(self, H: Array, layer: int) -> Array:
-        if self._between is None:
-            return super()._decoded(H, layer)
         for below in range(layer, -1, -1):
-            H = H @ self._chain.smoothed(below).astype(H.dtype, copy=False)
-            H = self._between.function(H) if below else H
+            H = H @ self._layer_decoder(below).astype(H.dtype, copy=False)
+            H = H if self._between is None or below == 0 else self._between.function(H)
         return H
 
     def _residual(self, engine: Engine, codes: Array, layer: int) -> float:

@@ -3,13 +3,14 @@ from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
+import numpy as np
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_non_negative
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator
-from deepnmf.objective import ElasticNet, Objective
+from deepnmf.objective import Chain, ElasticNet, Objective
 from deepnmf.solvers import SOLVERS, OnSweep
 
 
@@ -166,7 +167,7 @@ class NMF(ShallowEstimator):
         return "hals" if self.solver == "cd" else str(self.solver)
 
     def _objective(self, depth: int, shape: tuple[int, int]) -> Objective:
-        return Objective((self._penalty(shape),) if self._keeps_scale() else ())
+        return Objective((self._penalty(shape),) if self._is_penalised() else ())
 
     def _penalty(self, shape: tuple[int, int]) -> ElasticNet:
         n_samples, n_features = shape
@@ -175,8 +176,11 @@ class NMF(ShallowEstimator):
         l1, l2 = self.l1_ratio, 1 - self.l1_ratio
         return ElasticNet(alpha_W * l1, alpha_W * l2, alpha_H * l1, alpha_H * l2)
 
-    def _keeps_scale(self) -> bool:
+    def _is_penalised(self) -> bool:
         return bool(self.alpha_W or self.alpha_H not in ("same", 0))
+
+    def _scales(self, chain: Chain) -> list[Array]:
+        return [np.ones(len(chain.factors[0]))] if self._is_penalised() else super()._scales(chain)
 
     def _check_loss(self) -> None:
         if self.beta_loss not in (2, "frobenius"):
@@ -196,6 +200,7 @@ class NMF(ShallowEstimator):
             raise TypeError(
                 f"H and W should have the same dtype as X. Got H.dtype = {H.dtype} and W.dtype = {W.dtype}."
             )
+        return W, H
 
 
 def _check_init(A: Array | None, shape: tuple[int | None, int | None], whom: str) -> Array:

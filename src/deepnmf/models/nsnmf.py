@@ -69,6 +69,3 @@ class NSNMF(ShallowEstimator):
 
     def _smoothing(self, depth: int) -> tuple[float, ...]:
         return (float(self.theta),) * depth
-
-    def _keeps_scale(self) -> bool:
-        return self.theta > 0

@@ -47,6 +47,7 @@ def _tensors(model: Any) -> dict[str, Any]:
     lists = {
         "factor": model.factors_,
         "codes": model.codes_,
+        "scale": model._code_scales,
         "penalty": [penalty.gram for penalty in model._code_penalties],
     }
     tensors = {f"{kind}.{i}": array for kind, arrays in lists.items() for i, array in enumerate(arrays)}
@@ -61,7 +62,10 @@ def restored(cls: type[Any], description: dict[str, Any], tensors: dict[str, Any
     chain = Chain.of(factors, description["theta"], model._nonnegative)
     grams = _listed(tensors, "penalty")
     model._set_chain(
-        chain, [CodePenalty(P, l1) for P, l1 in zip(grams, description["l1"], strict=True)], factors[0].dtype
+        chain,
+        _listed(tensors, "scale"),
+        [CodePenalty(P, l1) for P, l1 in zip(grams, description["l1"], strict=True)],
+        factors[0].dtype,
     )
     model.codes_ = _listed(tensors, "codes")
     model.loss_curve_ = tensors["loss_curve"]

@@ -19,14 +19,12 @@ def descend(Z: Array, problem: Quadratic, n_passes: int, fading: float) -> tuple
     return _descend_by_blocks(Z, problem, n_passes, fading)
 
 
-def descend_columns(
-    Z: Array, gram: Array, linear: Array, n_passes: int, fading: float, tol: float = 0.0
-) -> tuple[Array, float]:
+def descend_columns(Z: Array, gram: Array, linear: Array, n_passes: int, fading: float) -> tuple[Array, float]:
     """Let each column of Z run on its own in the compiled loop, which wants them as rows."""
     from deepnmf.solvers.kernels import descend_rows  # noqa: PLC0415 - numba is loaded by the first fit
 
     H = np.array(Z.T, order="C")
-    return H.T, descend_rows(H, gram, np.ascontiguousarray(linear.T), n_passes, fading, tol)
+    return H.T, descend_rows(H, gram, np.ascontiguousarray(linear.T), n_passes, fading, 0.0)
 
 
 def _descend_by_blocks(Z: Array, problem: Quadratic, n_passes: int, fading: float) -> tuple[Array, float]:

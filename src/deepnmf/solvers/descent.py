@@ -11,6 +11,7 @@ from deepnmf.solvers.least_squares import least_change
 from deepnmf.solvers.steps import Moved, Solver
 
 MOST_INNER = 10
+ROUNDING = 1e-15  # of ‖X‖²: the loss is a difference of numbers of that size
 COLUMNS_AT_ONCE = 512
 LIFT = 1e-3  # of the mean
 
@@ -108,7 +109,7 @@ class ChainDescent:
         rows, stats, codes_optimality = self._update_codes(state, departure)
         chain, factors_optimality = self.update_factors(departure, stats)
         loss = self.objective.value(chain, stats)
-        if loss > state.loss:
+        if loss > state.loss + ROUNDING * self.engine.sqnorm:
             return self._take_back(state, rows)
         self._recycle(state)
         reached = State(

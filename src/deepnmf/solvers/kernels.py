@@ -86,3 +86,92 @@ def descend_rows(H, G, F, n_passes, fading, tol):  # type: ignore[no-untyped-def
             for k in range(r):
                 H[start + i, k] = buffer[i, k]
     return violation
+
+
+@_compiled
+def finish_rows(H, G, F, tol):  # type: ignore[no-untyped-def]
+    """Bring rows of H from near the optimum of `descend_rows`'s problem to it, in place, by active sets.
+
+    Lawson & Hanson's method from a warm start: solve on the positive entries, step back to the boundary
+    where that leaves the nonnegatives, let in the worst of the others. Returns which rows are done; a row
+    is left as it was where its equations are singular.
+    """
+    n, r = H.shape
+    done = np.zeros(n, np.bool_)
+    passive = np.zeros(r, np.bool_)
+    members = np.zeros(r, np.int64)
+    L = np.zeros((r, r), H.dtype)
+    h = np.zeros(r, H.dtype)
+    s = np.zeros(r, H.dtype)
+    for i in range(n):
+        scale = 0.0
+        for k in range(r):
+            h[k] = H[i, k]
+            passive[k] = h[k] > 0
+            scale = max(scale, abs(F[i, k]))
+        for _ in range(3 * r):
+            size = 0
+            for k in range(r):
+                if passive[k]:
+                    members[size] = k
+                    size += 1
+            if not _solve_subset(G, F[i], members, size, L, s):
+                break
+            step = 1.0
+            for a in range(size):
+                k = members[a]
+                if s[a] <= 0:
+                    step = min(step, h[k] / (h[k] - s[a]) if h[k] > 0 else 0.0)
+            for a in range(size):
+                k = members[a]
+                h[k] = h[k] + step * (s[a] - h[k])
+                if step < 1.0 and s[a] <= 0 and h[k] <= tol * abs(s[a]):
+                    h[k] = 0
+                    passive[k] = False
+            if step < 1.0:
+                continue
+            worst, entering = -tol * scale, -1
+            for k in range(r):
+                if not passive[k]:
+                    gradient = -F[i, k]
+                    for a in range(size):
+                        gradient += G[k, members[a]] * s[a]
+                    if gradient < worst:
+                        worst, entering = gradient, k
+            if entering < 0:
+                done[i] = True
+                break
+            passive[entering] = True
+        if done[i]:
+            for k in range(r):
+                H[i, k] = h[k]
+    return done
+
+
+@_compiled
+def _solve_subset(G, f, members, size, L, s):  # type: ignore[no-untyped-def]
+    """Solve G[members, members] s = f[members] by Cholesky; False where it is singular."""
+    for a in range(size):
+        row = L[a]
+        for b in range(a):
+            other = L[b]
+            total = G[members[a], members[b]]
+            for c in range(b):
+                total -= row[c] * other[c]
+            row[b] = total / other[b]
+        diagonal = G[members[a], members[a]]
+        total = diagonal
+        for c in range(a):
+            total -= row[c] * row[c]
+        if total <= 1e-10 * diagonal:
+            return False
+        row[a] = np.sqrt(total)
+        total = f[members[a]]
+        for c in range(a):
+            total -= row[c] * s[c]
+        s[a] = total / row[a]
+    for a in range(size - 1, -1, -1):
+        s[a] = s[a] / L[a, a]
+        for c in range(a):
+            s[c] -= L[a, c] * s[a]
+    return True

@@ -1,4 +1,4 @@
-"""Layer by layer: each a shallow fit of the codes below, with unit features in input space."""
+"""Layer by layer: each a shallow fit of the codes below."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,6 @@ from deepnmf.arrays import Array
 from deepnmf.engines import Engine, RowsInMemory
 from deepnmf.objective import Activation, Chain, Objective
 from deepnmf.objective.chain import inverse_norms
-from deepnmf.objective.smoothing import smooth
 from deepnmf.solvers.descent import ChainDescent
 from deepnmf.solvers.encoding import encode_rows
 from deepnmf.solvers.loop import History, OnSweep, Run, minimise
@@ -70,24 +69,28 @@ def pretrain(
 ) -> Stack:
     """Fit the layers in turn; those whose factor is given are not trained.
 
-    What feeds a layer is the codes below, through f⁻¹ where an activation lies in between. Features have
-    unit norm in input space, or, beyond an activation, in the space of the codes below.
+    What feeds a layer is the codes below, in the scale that unit features in input space give them, so that
+    errors count there as they do in the data; the factor found for it is brought back to the chain's own scale.
+    An activation f lies between scaled codes: f⁻¹ of them feeds the next layer.
     """
-    rows, factors, features = engine, list(given), None
+    rows, factors = engine, []
+    scale = np.ones(1)
     history = History((), "given")
     for layer, size in enumerate(sizes):
         if layer < len(given):
-            Z = given[layer]
-            chain = Chain.of([Z], [theta[layer]], plan.nonnegative)
-            codes = encode_rows(rows, chain.decoder(), objectives[layer].code_penalty(chain))
-            features = Z if features is None else Z @ smooth(features, theta[layer - 1])
+            codes, Z = _encoded(rows, given[layer] / scale, theta[layer], objectives[layer]), given[layer]
         else:
             codes, Z, history = plan.fit_layer(rows, size, theta[layer], objectives[layer], layer + 1)
-            features = Z if features is None else Z @ smooth(features, theta[layer - 1])
-            scale = inverse_norms(features if activation is None else Z)
-            features = scale[:, None] * features
-            factors.append(scale[:, None] * Z)
-            codes = np.ascontiguousarray((codes / scale).astype(codes.dtype, copy=False))
+            Z = Z * scale
+        factors.append(Z)
         if layer + 1 < len(sizes):
-            rows = RowsInMemory(codes if activation is None else activation.inverse(codes), engine.workers)
+            chain = Chain.of(factors, theta[: layer + 1])
+            scale = inverse_norms(chain.top_features()) if activation is None else np.ones(len(Z))
+            fed = (codes / scale).astype(codes.dtype, copy=False)
+            rows = RowsInMemory(fed if activation is None else activation.inverse(fed), engine.workers)
     return Stack(tuple(factors), codes, history)
+
+
+def _encoded(rows: Engine, Z: Array, theta: float, objective: Objective) -> Array:
+    chain = Chain.of([Z], [theta])
+    return encode_rows(rows, chain.decoder(), objective.code_penalty(chain))

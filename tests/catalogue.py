@@ -1,0 +1,62 @@
+"""All models, small, for properties that hold for every one of them."""
+
+import numpy as np
+from scipy import sparse
+
+from deepnmf import NMF, NSNMF, DeepNSNMF, DeepSemiNMF, MultilayerNMF, SemiNMF, SparseDeepNMF
+
+DEEP = {"layer_sizes": (8, 4), "random_state": 0, "max_iter": 40, "pretrain_max_iter": 20}
+
+SMALL = [
+    NMF(4, random_state=0),
+    NSNMF(4, theta=0.3, random_state=0),
+    SemiNMF(4, random_state=0),
+    MultilayerNMF((8, 4), random_state=0, max_iter=40),
+    DeepNSNMF(**DEEP),
+    SparseDeepNMF(**DEEP),
+    DeepSemiNMF(**DEEP),
+]
+
+VARIANTS = [
+    *SMALL,
+    NMF(4, solver="apg", random_state=0),
+    NMF(4, solver="pg", random_state=0),
+    NMF(4, solver="mu", random_state=0),
+    NMF(4, alpha_W=0.01, alpha_H=0.02, l1_ratio=0.5, random_state=0),
+    SemiNMF(4, solver="mu", init="random", random_state=0),
+    SemiNMF(4, solver="apg", init="random", random_state=0),
+    DeepSemiNMF((4, 8), random_state=0, init="random"),
+    MultilayerNMF((8, 4), activation="square", theta=0.1, random_state=0),
+    DeepNSNMF((20, 8, 4), theta=(0.1, 0.3, 0.5), random_state=0),
+    DeepNSNMF((4, 8), theta=0.5, solver="apg", random_state=0),
+    DeepNSNMF((8, 4), theta=0.2, solver="mu", random_state=0),
+    *(
+        SparseDeepNMF((12, 8, 4), penalty=penalty, feature_penalty=0.1, code_penalty=0.1, random_state=0)
+        for penalty in ("L", "R", "RL1", "RL2")
+    ),
+]
+
+
+def name_of(model) -> str:
+    """What sets a model apart, for a test's id."""
+    text = repr(model).replace("random_state=0", "").replace("\n", "")
+    return "".join(text.split()).replace(",)", ")").replace(",,", ",")
+
+
+def data(n: int = 60, p: int = 24, rank: int = 6, noise: float = 0.05, seed: int = 0) -> np.ndarray:
+    """Nonnegative, of low rank plus noise, with some zeros."""
+    rng = np.random.default_rng(seed)
+    X = rng.gamma(0.5, size=(n, rank)) @ rng.gamma(0.5, size=(rank, p)) + noise * rng.random((n, p))
+    X[np.quantile(X, 0.2) > X] = 0
+    return X
+
+
+def forms(X: np.ndarray) -> dict:
+    """The same matrix in every form the engine reads."""
+    return {
+        "F-ordered": np.asfortranarray(X),
+        "strided": np.repeat(X, 2, axis=1)[:, ::2],
+        "csr_matrix": sparse.csr_matrix(X),
+        "csc_array": sparse.csc_array(X),
+        "csr_array": sparse.csr_array(X),
+    }

@@ -1,0 +1,116 @@
+"""What holds of every fit: the loss, the scale, the shape of what comes out."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from catalogue import VARIANTS, data, name_of
+from deepnmf import NMF, DeepNSNMF, SparseDeepNMF
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+every_variant = pytest.mark.parametrize("model", VARIANTS, ids=name_of)
+
+
+def fitted(model, X, **changes):
+    return clone(model).set_params(**changes).fit(X)
+
+
+@every_variant
+def test_loss_never_rises(model):
+    X = data()
+    curve = fitted(model, X, tol=0, max_iter=60).loss_curve_
+    assert (np.diff(curve) <= 1e-12 * np.sum(X**2)).all()
+    assert curve[-1] < curve[0]
+
+
+@every_variant
+def test_loss_never_rises_in_single_precision(model):
+    X = data().astype(np.float32)
+    curve = fitted(model, X, tol=0, max_iter=60).loss_curve_
+    assert (np.diff(curve) <= 1e-6 * curve[0]).all()
+
+
+@every_variant
+def test_fitted_attributes_agree_with_each_other(model):
+    X = data()
+    model = fitted(model, X)
+    assert model.n_iter_ == len(model.loss_curve_)
+    assert model.stop_reason_ in {"decrease", "optimality", "max_iter"}
+    assert np.array_equal(model.components_, model.features_[-1])
+    assert [Z.shape[0] for Z in model.factors_] == [C.shape[0] for C in model.features_]
+    assert model.codes_[-1].min() >= 0
+    error = np.linalg.norm(X - model.decode(model.codes_[-1]))
+    assert model.reconstruction_err_ == pytest.approx(error, rel=1e-9)
+    if model._nonnegative:
+        assert all(Z.min() >= 0 for Z in model.factors_)
+
+
+@pytest.mark.parametrize("model", [m for m in VARIANTS if not getattr(m, "alpha_W", 0)], ids=name_of)
+def test_every_layers_features_have_unit_norm_in_input_space(model):
+    if getattr(model, "activation", "identity") != "identity":
+        pytest.skip("features of a nonlinear model are what unit codes decode to")
+    for C in fitted(model, data()).features_:
+        norms = np.linalg.norm(C, axis=1)
+        assert np.allclose(norms[norms > 0], 1)
+
+
+@pytest.mark.parametrize("model", [m for m in VARIANTS if not hasattr(m, "activation")], ids=name_of)
+def test_unpenalised_loss_is_half_the_squared_error(model):
+    if getattr(model, "penalty", None) or getattr(model, "alpha_W", 0):
+        model = clone(model).set_params(
+            **({"penalty": None} if hasattr(model, "penalty") else {"alpha_W": 0, "alpha_H": 0})
+        )
+    model = fitted(model, data())
+    assert model.loss_curve_[-1] == pytest.approx(0.5 * model.reconstruction_err_**2, rel=1e-8)
+
+
+@every_variant
+def test_codes_of_every_layer_are_kept_on_request(model):
+    if not hasattr(model, "keep_codes"):
+        pytest.skip("one layer")
+    X = data()
+    model = fitted(model, X, keep_codes="all")
+    assert [H.shape for H in model.codes_] == [(len(X), len(Z)) for Z in model.factors_]
+    for layer in range(len(model.factors_) - 1):
+        assert np.allclose(model.codes_[layer], model.encode(X, layer), atol=1e-9)
+
+
+@pytest.mark.parametrize("theta", [0.0, 0.3])
+def test_stopping_does_not_depend_on_how_good_the_start_was(theta):
+    X = data(noise=0.3)
+    model = DeepNSNMF((8, 4), theta=theta, random_state=0, tol=1e-5, max_iter=2000, pretrain_max_iter=0).fit(X)
+    again = DeepNSNMF((8, 4), theta=theta, init="custom", tol=1e-5, max_iter=2000)
+    again.fit(X, factors=model.factors_)
+    assert again.n_iter_ < model.n_iter_ / 2
+    assert again.loss_curve_[-1] <= model.loss_curve_[-1] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-6])
+def test_a_smaller_tolerance_ends_lower(tol):
+    X = data(noise=0.3)
+    loose, tight = (NMF(4, tol=t, max_iter=5000, random_state=0).fit(X) for t in (tol, tol / 10))
+    assert tight.loss_curve_[-1] <= loose.loss_curve_[-1]
+    assert tight.n_iter_ > loose.n_iter_
+
+
+def test_on_sweep_sees_every_sweep_and_can_stop():
+    seen = []
+    model = NMF(4, random_state=0, tol=0)
+    model.fit(data(), on_sweep=lambda sweep, loss: seen.append((sweep, loss)) or sweep == 7)
+    assert [sweep for sweep, _ in seen] == list(range(1, 8))
+    assert model.stop_reason_ == "on_sweep"
+    assert np.array_equal(model.loss_curve_, [loss for _, loss in seen])
+
+
+@pytest.mark.parametrize("penalty", ["L", "R"])
+def test_a_one_sided_penalty_changes_sparseness_and_not_only_the_scale(penalty):
+    from deepnmf.metrics import sparseness
+
+    X = data(n=100, p=40, rank=8, noise=0.3)
+    weights = (0.0, 0.05, 0.5)
+    measured = []
+    for weight in weights:
+        model = SparseDeepNMF((8, 5), penalty=penalty, feature_penalty=weight, code_penalty=weight, random_state=0)
+        model.fit(X)
+        measured.append(sparseness(model.factors_[0]) if penalty == "L" else sparseness(model.codes_[-1]))
+    assert measured[0] < measured[1] < measured[2]

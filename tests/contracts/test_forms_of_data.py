@@ -1,0 +1,94 @@
+"""The same matrix gives the same result in whatever form it comes."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from threadpoolctl import threadpool_limits
+
+from catalogue import SMALL, VARIANTS, data, forms, name_of
+from deepnmf import NMF, DeepNSNMF
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.mark.parametrize("form", forms(data()))
+@pytest.mark.parametrize("model", VARIANTS, ids=name_of)
+def test_sparse_equals_dense_in_any_layout(model, form):
+    X = data()
+    model = clone(model).set_params(max_iter=15, tol=0)
+    dense, other = clone(model).fit(X), clone(model).fit(forms(X)[form])
+    assert np.allclose(dense.loss_curve_, other.loss_curve_, rtol=1e-6)
+    assert np.allclose(dense.components_, other.components_, atol=1e-5)
+    assert np.allclose(dense.transform(X[:5]), dense.transform(forms(X[:5])[form]), atol=1e-9)
+    assert dense.reconstruction_err_ == pytest.approx(other.reconstruction_err_, rel=1e-6)
+
+
+@pytest.mark.parametrize("model", SMALL, ids=name_of)
+def test_single_precision_is_close_to_double(model):
+    X = data()
+    model = clone(model).set_params(max_iter=15, tol=0)
+    double, single = clone(model).fit(X), clone(model).fit(X.astype(np.float32))
+    assert (
+        single.components_.dtype
+        == single.codes_[-1].dtype
+        == single.transform(X.astype(np.float32)).dtype
+        == np.float32
+    )
+    assert single.reconstruction_err_ == pytest.approx(double.reconstruction_err_, rel=2e-3)
+    assert np.allclose(single.loss_curve_, double.loss_curve_, rtol=1e-2)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("model", SMALL, ids=name_of)
+def test_the_same_seed_gives_the_same_bits_with_one_and_two_threads(model, order):
+    X = np.asarray(data(n=1500, p=120), order=order)  # several blocks of rows
+    model = clone(model).set_params(max_iter=6, tol=0)
+    results = []
+    for threads in (1, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            results.append(clone(model).fit(X))
+    one, two = results
+    assert np.array_equal(one.loss_curve_, two.loss_curve_)
+    assert np.array_equal(one.codes_[-1], two.codes_[-1])
+    for first, second in zip(one.factors_, two.factors_, strict=True):
+        assert np.array_equal(first, second)
+
+
+def test_the_columns_of_a_wide_factor_are_split_without_changing_bits():
+    X = data(n=40, p=3000)
+    results = []
+    for threads in (1, 2):
+        with threadpool_limits(threads, user_api="blas"):
+            results.append(DeepNSNMF((20, 5), random_state=0, max_iter=5, tol=0).fit(X).factors_)
+    assert all(np.array_equal(a, b) for a, b in zip(*results, strict=True))
+
+
+def test_blas_threads_are_as_before_after_a_fit_and_after_a_failure():
+    from threadpoolctl import threadpool_info
+
+    def widths():
+        return [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
+
+    before = widths()
+    NMF(3, random_state=0).fit(data())
+    with pytest.raises(ZeroDivisionError):
+        NMF(3, random_state=0).fit(data(), on_sweep=lambda sweep, loss: 1 / 0)
+    assert widths() == before
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.float16])
+def test_other_number_types_are_read_as_double(dtype):
+    X = (10 * data()).astype(dtype)
+    assert NMF(3, random_state=0).fit(X).components_.dtype == np.float64
+
+
+def test_data_frames_keep_their_names():
+    import pandas as pd
+
+    X = pd.DataFrame(data(), columns=[f"gene{j}" for j in range(24)])
+    model = NMF(3, random_state=0).set_output(transform="pandas").fit(X)
+    assert list(model.transform(X).columns) == ["nmf0", "nmf1", "nmf2"]
+    names = model.top_features(n=2)
+    assert len(names) == 3
+    heaviest = model.feature_names_in_[model.components_[0].argmax()]
+    assert names[0][0] == (heaviest, pytest.approx(model.components_[0].max()))

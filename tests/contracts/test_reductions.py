@@ -1,0 +1,90 @@
+"""Where one model is another."""
+
+import numpy as np
+import pytest
+
+from catalogue import data
+from deepnmf import NMF, NSNMF, DeepNSNMF, DeepSemiNMF, MultilayerNMF, SemiNMF, SparseDeepNMF
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+RUN = {"random_state": 0, "tol": 0, "max_iter": 30}
+
+
+def same(first, second):
+    assert np.array_equal(first.loss_curve_, second.loss_curve_)
+    assert np.array_equal(first.components_, second.components_)
+    assert np.array_equal(first.codes_[-1], second.codes_[-1])
+
+
+@pytest.mark.parametrize("theta", [0.0, 0.4])
+def test_one_layer_of_deep_nsnmf_is_nsnmf(theta):
+    X = data()
+    same(DeepNSNMF((5,), theta=theta, **RUN).fit(X), NSNMF(5, theta=theta, **RUN).fit(X))
+
+
+def test_one_layer_of_sparse_deep_nmf_is_nmf():
+    X = data()
+    same(SparseDeepNMF((5,), init="nndsvda", **RUN).fit(X), NMF(5, **RUN).fit(X))
+
+
+def test_one_layer_of_deep_semi_nmf_is_semi_nmf():
+    X = data() - 0.5
+    same(DeepSemiNMF((5,), init="random", **RUN).fit(X), SemiNMF(5, init="random", **RUN).fit(X))
+
+
+def test_one_layer_of_multilayer_nmf_is_nsnmf():
+    X = data()
+    same(MultilayerNMF(5, theta=0.0, **RUN).fit(X), NSNMF(5, theta=0.0, **RUN).fit(X))
+
+
+def test_no_smoothing_is_a_plain_chain():
+    X = data()
+    same(DeepNSNMF((8, 5), theta=0.0, **RUN).fit(X), SparseDeepNMF((8, 5), **RUN).fit(X))
+
+
+def test_no_smoothing_is_nmf():
+    X = data()
+    same(NSNMF(5, theta=0.0, init="nndsvda", **RUN).fit(X), NMF(5, **RUN).fit(X))
+
+
+@pytest.mark.parametrize("penalty", ["L", "R", "RL1", "RL2"])
+def test_a_penalty_of_weight_zero_is_no_penalty(penalty):
+    X = data()
+    zero = SparseDeepNMF((8, 5), penalty=penalty, feature_penalty=0, code_penalty=0, **RUN).fit(X)
+    none = SparseDeepNMF((8, 5), **RUN).fit(X)
+    assert np.allclose(zero.loss_curve_, none.loss_curve_, rtol=1e-6)
+
+
+def test_a_constant_theta_is_the_same_for_every_layer():
+    X = data()
+    same(DeepNSNMF((8, 5), theta=(0.2, 0.2), **RUN).fit(X), DeepNSNMF((8, 5), theta=0.2, **RUN).fit(X))
+
+
+@pytest.mark.parametrize("sizes", [(12, 5), (12, 8, 5), (5, 12, 5)])
+def test_linear_deep_semi_nmf_reaches_the_optimum_of_semi_nmf(sizes):
+    X = data(noise=0.3)
+    singular = np.linalg.svd(X, compute_uv=False)
+    optimum = np.sqrt(np.sum(singular[5:] ** 2))
+    assert SemiNMF(5, random_state=0).fit(X).reconstruction_err_ == pytest.approx(optimum, rel=1e-6)
+    deep = DeepSemiNMF(sizes, random_state=0, max_iter=500, tol=1e-7).fit(X)
+    assert deep.reconstruction_err_ == pytest.approx(optimum, rel=1e-3)
+
+
+def test_semi_nmf_of_mixed_signs_is_at_least_as_good_as_one_rank_less():
+    X = data(noise=0.3) - 0.4
+    singular = np.linalg.svd(X, compute_uv=False)
+    assert SemiNMF(5, random_state=0).fit(X).reconstruction_err_ <= np.sqrt(np.sum(singular[4:] ** 2)) * (1 + 1e-9)
+
+
+def test_the_square_activation_roots_the_codes_that_feed_the_next_layer():
+    X = data()
+    model = MultilayerNMF((8, 4), activation="square", random_state=0, tol=1e-6, max_iter=500).fit(X)
+    below = NSNMF(8, theta=0.0, random_state=0, tol=1e-6, max_iter=500).fit(X)
+    assert model.encode(X, 0) @ model.factors_[0] == pytest.approx(
+        below.inverse_transform(below.transform(X)), abs=1e-9
+    )
+    best = SemiNMF(4, random_state=0).fit(np.sqrt(model.encode(X, 0))).reconstruction_err_
+    fed = np.sqrt(model.encode(X, 0))
+    assert best <= np.linalg.norm(fed - model.transform(X) @ model.factors_[1]) <= 2 * best
+    H = model.transform(X)
+    assert np.allclose(model.inverse_transform(H), np.square(H @ model.factors_[1]) @ model.factors_[0])

@@ -1,0 +1,64 @@
+"""scikit-learn's own rules and its own tests of NMF, with our classes in place of theirs."""
+
+import importlib.util
+import re
+from types import ModuleType
+
+import pytest
+import sklearn.decomposition
+from sklearn.decomposition import MiniBatchNMF
+from sklearn.utils.estimator_checks import check_estimator
+
+from catalogue import SMALL
+from deepnmf import NMF
+
+# Tests of other things than the estimator NMF with the Frobenius loss.
+OTHER_THINGS = re.compile(
+    r"consistency$|non_negative_factorization|n_components_auto_no_h_update|w_h_not_used"
+    r"|minibatch|mbnmf|initialize|beta_|special_sparse_dot|underflow|true_reconstruction|decreasing"
+    r"|multiplicative_update_sparse"
+)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.parametrize("model", SMALL, ids=lambda model: type(model).__name__)
+def test_check_estimator_passes(model):
+    results = check_estimator(model, on_skip=None)
+    theirs = check_estimator(sklearn.decomposition.NMF(), on_skip=None, on_fail=None)
+    assert _not_passed(results) <= _not_passed(theirs)
+
+
+def _not_passed(results):
+    return {result["check_name"] for result in results if result["status"] != "passed"}
+
+
+def _their_tests_with_our_class() -> ModuleType:
+    spec = importlib.util.find_spec("sklearn.decomposition.tests.test_nmf")
+    module = importlib.util.module_from_spec(spec)
+    theirs = sklearn.decomposition.NMF
+    sklearn.decomposition.NMF = NMF
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sklearn.decomposition.NMF = theirs
+    return module
+
+
+def _without_minibatch(test):
+    """Drop the parameter sets of MiniBatchNMF."""
+    for i, mark in enumerate(test.pytestmark if hasattr(test, "pytestmark") else []):
+        if mark.name == "parametrize":
+            names, values = mark.args
+            kept = [v for v in values if not (v is MiniBatchNMF or (isinstance(v, list) and MiniBatchNMF in v))]
+            test.pytestmark[i] = pytest.mark.parametrize(names, kept, **mark.kwargs).mark
+    return pytest.mark.filterwarnings("default")(test)
+
+
+for _name, _test in vars(_their_tests_with_our_class()).items():
+    if _name.startswith("test_") and not OTHER_THINGS.search(_name):
+        globals()[_name] = _without_minibatch(_test)
+
+
+def test_enough_of_their_tests_are_run():
+    assert sum(name.startswith("test_nmf") for name in globals()) >= 10

@@ -1,0 +1,105 @@
+"""Trigeorgis, Bousmalis, Zafeiriou & Schuller, "A Deep Matrix Factorization Method for Learning Attribute
+Representations" (2017): Semi-NMF, (4) and (5), and Deep Semi-NMF, Algorithm 1, linear, X ≈ H Z_m ··· Z_1.
+
+The paper's X, Z_i, H_i, Ψ are our Xᵀ, Z_iᵀ, H_iᵀ, C_{i-1}ᵀ. Corrected: the codes are updated with C_i where the
+paper prints Ψ = C_{i-1}. Lower codes feed nothing back in Algorithm 1, so only the top layer's are updated.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+SMALLEST = np.finfo(np.float64).tiny  # the paper's ε: a denominator is never 0
+
+
+def positive(A: Array) -> Array:
+    """A^pos, (6)."""
+    return (np.abs(A) + A) / 2
+
+
+def negative(A: Array) -> Array:
+    """A^neg, (6)."""
+    return (np.abs(A) - A) / 2
+
+
+def pseudo_inverse(A: Array) -> Array:
+    """A†; singular values within rounding of 0 count as 0."""
+    return np.linalg.pinv(A, rcond=max(A.shape) * np.finfo(np.float64).eps)
+
+
+def product(factors: Sequence[Array], n_features: int) -> Array:
+    """C_i = Z_i ··· Z_1."""
+    C = np.eye(n_features)
+    for Z in factors:
+        C = Z @ C
+    return C
+
+
+def reconstructed_codes(H: Array, factors: Sequence[Array], layer: int) -> Array:
+    """H̃_i = H_m Z_m ··· Z_{i+1}, of Algorithm 1."""
+    for Z in reversed(factors[layer + 1 :]):
+        H = H @ Z
+    return H
+
+
+def loss(X: Array, H: Array, factors: Sequence[Array]) -> float:
+    """½‖X - H Z_m ··· Z_1‖², (10)."""
+    return 0.5 * float(np.sum((X - H @ product(factors, X.shape[1])) ** 2))
+
+
+def codes_gradient(X: Array, H: Array, C: Array) -> Array:
+    """∂/∂H_m of (10); the update (12) stands still where it vanishes."""
+    return (H @ C - X) @ C.T
+
+
+def factor_gradient(X: Array, Z: Array, H: Array, C: Array) -> Array:
+    """∂/∂Z_i of (10), with H = H̃_i and C = C_{i-1}; (11) is where it vanishes."""
+    return H.T @ (H @ Z @ C - X) @ C.T
+
+
+def update_factor(X: Array, H: Array, C: Array) -> Array:
+    """(11), with H = H̃_i and C = C_{i-1}."""
+    return pseudo_inverse(H) @ X @ pseudo_inverse(C)
+
+
+def update_codes(X: Array, H: Array, C: Array) -> Array:
+    """(12), with C = C_m."""
+    up = positive(X @ C.T) + H @ negative(C @ C.T)
+    down = negative(X @ C.T) + H @ positive(C @ C.T)
+    return H * np.sqrt(up / np.maximum(down, SMALLEST))
+
+
+def semi_nmf(X: Array, H: Array, n_iter: int) -> tuple[Array, Array, list[float]]:
+    """Update the factor (4) and the codes (5) in turn; the losses are those after each iteration."""
+    losses = []
+    for _ in range(n_iter):
+        Z = pseudo_inverse(H) @ X
+        H = update_codes(X, H, Z)
+        losses.append(loss(X, H, [Z]))
+    return H, Z, losses
+
+
+def fine_tune(X: Array, H: Array, factors: Sequence[Array], n_iter: int) -> tuple[Array, list[Array], list[float]]:
+    """Algorithm 1 after its initialisation; the losses are those after each iteration."""
+    factors, losses = list(factors), []
+    for _ in range(n_iter):
+        for i in range(len(factors)):
+            C = product(factors[:i], X.shape[1])
+            factors[i] = update_factor(X, reconstructed_codes(H, factors, i), C)
+        H = update_codes(X, H, product(factors, X.shape[1]))
+        losses.append(loss(X, H, factors))
+    return H, factors, losses
+
+
+def pretrain(
+    X: Array, layer_sizes: Sequence[int], n_iter: int, start: Callable[[Array, int], Array]
+) -> tuple[Array, list[Array]]:
+    """Algorithm 1, first loop: Semi-NMF of the codes below, layer by layer; `start(X, rank)` gives the first H."""
+    H, factors = X, []
+    for rank in layer_sizes:
+        H, Z, _ = semi_nmf(H, start(H, rank), n_iter)
+        factors.append(Z)
+    return H, factors

@@ -1,0 +1,87 @@
+import re
+import runpy
+import sys
+
+import pytest
+import typer
+from rich.console import Console
+from typer.testing import CliRunner
+
+import deepnmf
+from deepnmf import NMF, DeepNSNMF, cli
+
+MODELS = ("NMF", "DeepSemiNMF", "DeepNSNMF", "SparseDeepNMF")
+ROW = re.compile(r"(\d) +(\d+) +(\d+\.\d\d) +(\d\.\d{3}) +(\d\.\d{3}) +(\d\.\d{3})")
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
+
+
+def printed_layers(output):
+    """Numbers of the table: layer, size, error, accuracy, NMI, sparseness."""
+    return [tuple(map(float, row)) for row in ROW.findall(output)]
+
+
+def test_demo_draws_four_models_and_prints_a_row_a_layer(tmp_path):
+    folder = tmp_path / "made" / "on the way"
+    result = run("demo", "--output", folder)
+    assert result.exit_code == 0, result.output
+    assert {path.name for path in folder.iterdir()} == {f"{name}.png" for name in MODELS}
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in folder.iterdir())
+    assert all(name in result.output for name in MODELS)
+    assert [row[:2] for row in printed_layers(result.output)] == [(1, 10)] + 3 * [(1, 40), (2, 10)]
+    assert str(folder) in result.output
+
+
+def test_printed_scores_are_those_of_the_layer(tmp_path):
+    X, y = cli._digits()
+    models = [NMF(3, tol=1e-2, random_state=0), DeepNSNMF((6, 3), tol=1e-2, random_state=0)]
+    console = Console(record=True, width=80)
+    cli._compare(models, X[:200], y[:200], tmp_path, console)
+    printed = printed_layers(console.export_text())
+    assert [row[:2] for row in printed] == [(1, 3), (1, 6), (2, 3)]
+    for row, (model, layer) in zip(printed, [(models[0], 0), (models[1], 0), (models[1], 1)], strict=True):
+        assert row[2:] == pytest.approx(cli._scores(model, layer, X[:200], y[:200]), abs=6e-3)
+
+
+def test_version_is_printed():
+    result = run("--version")
+    assert (result.exit_code, result.output.strip()) == (0, f"deepnmf {deepnmf.__version__}")
+
+
+def test_help_names_the_commands_and_their_options():
+    assert "demo" in run("--help").output
+    assert "--output" in run("demo", "--help").output
+
+
+@pytest.mark.parametrize("place", ["taken", "taken/below"])
+def test_a_file_in_place_of_the_folder_is_refused_in_one_sentence(tmp_path, place):
+    (tmp_path / "taken").write_text("mine")
+    result = run("demo", "--output", tmp_path / place)
+    assert result.exit_code == 1
+    assert result.output == (
+        f"--output is {tmp_path / place}, but a file is in the way: expected a folder for the pictures.\n"
+    )
+    assert (tmp_path / "taken").read_text() == "mine"
+
+
+def test_a_folder_that_cannot_be_written_is_reported_in_one_sentence(tmp_path):
+    (tmp_path / "NMF.png").mkdir()
+    result = run("demo", "--output", tmp_path)
+    assert result.exit_code == 1
+    assert result.output.strip() == f"--output is {tmp_path}, but a picture cannot be written there: Is a directory."
+
+
+def test_an_interrupted_fit_ends_the_demo():
+    def interrupt(sweep, loss):
+        raise KeyboardInterrupt
+
+    with pytest.warns(UserWarning, match="Interrupted"), pytest.raises(typer.Abort):
+        cli._fit(NMF(3, random_state=0), cli._digits()[0], interrupt)
+
+
+def test_without_typer_the_command_line_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "typer", None)
+    with pytest.raises(SystemExit, match=r"pip install 'deepnmf\[cli\]'"):
+        runpy.run_path(cli.__file__)

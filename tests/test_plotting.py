@@ -1,0 +1,149 @@
+import itertools
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from sklearn.exceptions import NotFittedError
+
+from deepnmf import NMF, DeepNSNMF, DeepSemiNMF
+from deepnmf.metrics import sparseness
+from deepnmf.plotting import plot_hierarchy
+
+rng = np.random.default_rng(0)
+X = rng.random((30, 12))
+SHAPES = [(3, 4), (1, 12), (12, 1), None]
+
+
+def nmf():
+    return NMF(3, random_state=0, tol=1e-2).fit(X)
+
+
+def deep_nsnmf():
+    return DeepNSNMF((6, 4, 2), random_state=0, tol=1e-2).fit(X)
+
+
+def deep_semi_nmf():
+    return DeepSemiNMF((6, 2), random_state=0, tol=1e-2).fit(X - X.mean(axis=0))
+
+
+def made_of(*features, codes=()):
+    """A fitted model with the features one likes."""
+    model = NMF()
+    model.features_ = [np.asarray(C, dtype=float) for C in features]
+    model.codes_ = [np.asarray(H, dtype=float) for H in codes]
+    return model
+
+
+def titles(figure):
+    return [panel.get_title(loc="left") for panel in figure.axes]
+
+
+def pictures(panel):
+    return [image.get_array() for image in panel.images]
+
+
+@pytest.mark.parametrize("image_shape", SHAPES)
+@pytest.mark.parametrize("fitted", [nmf, deep_nsnmf, deep_semi_nmf])
+def test_every_layer_has_a_panel_and_the_top_layer_is_on_top(fitted, image_shape):
+    model = fitted()
+    figure = plot_hierarchy(model, image_shape)
+    heights = [panel.get_position().y0 for panel in figure.axes]
+    assert heights == sorted(heights, reverse=True)
+    assert titles(figure) == [
+        f"layer {layer + 1}: {len(C)} features, sparseness {sparseness(C):.2f}"
+        for layer, C in reversed(list(enumerate(model.features_)))
+    ]
+
+
+def test_a_picture_is_its_feature_with_its_peak_at_one():
+    features = np.array([[1.0, 2, 3, 4, 5, 6], [0, 0, 0, 0, 0, 9]])
+    (panel,) = plot_hierarchy(made_of(features), (2, 3)).axes
+    first, second = pictures(panel)
+    np.testing.assert_allclose(first, [[1 / 6, 2 / 6, 3 / 6], [4 / 6, 5 / 6, 1]])
+    np.testing.assert_allclose(second, [[0, 0, 0], [0, 0, 1]])
+
+
+def test_one_curve_a_feature_spans_its_cell():
+    (panel,) = plot_hierarchy(made_of([[0.0, 1, 2], [4, 0, 4]])).axes
+    first, second = [line for line in panel.lines if len(line.get_xdata()) == 3]
+    assert first.get_xdata()[-1] < second.get_xdata()[0]
+    assert np.ptp(first.get_ydata()) == pytest.approx(np.ptp(second.get_ydata()))
+
+
+@pytest.mark.parametrize(("sign", "limits"), [(1, (0, 1)), (-1, (-1, 1))])
+def test_colours_are_centred_at_zero_where_signs_are_mixed(sign, limits):
+    figure = plot_hierarchy(made_of(np.eye(4), sign * np.ones((1, 4))), (2, 2))
+    assert {image.get_clim() for panel in figure.axes for image in panel.images} == {limits}
+
+
+def test_a_large_layer_shows_the_features_with_the_largest_weight_in_the_codes():
+    figure = plot_hierarchy(made_of(np.eye(4), codes=[[[1, 5, 0, 3], [1, 5, 0, 4]]]), (2, 2), max_features=2)
+    assert [int(np.argmax(picture)) for picture in pictures(figure.axes[0])] == [1, 3]
+    assert titles(figure) == ["layer 1: 4 features (2 strongest shown), sparseness 1.00"]
+
+
+def test_a_large_layer_without_codes_shows_the_features_with_the_largest_norm():
+    figure = plot_hierarchy(
+        made_of(np.diag([1, 3, 2, 4]), np.ones((1, 4)), codes=[np.ones((5, 1))]), (2, 2), max_features=2
+    )
+    assert [int(np.argmax(picture)) for picture in pictures(figure.axes[1])] == [1, 3]
+
+
+def test_zero_features_are_blank_and_counted():
+    figure = plot_hierarchy(made_of([[1.0, 0, 0, 0], [0, 0, 0, 0]]), (2, 2))
+    assert not pictures(figure.axes[0])[1].any()
+    assert titles(figure) == ["layer 1: 2 features (1 zero), sparseness 1.00"]
+
+
+@pytest.mark.parametrize("image_shape", SHAPES)
+@pytest.mark.parametrize("sizes", [(1,), (2, 1), (40, 10), (300, 41, 7)])
+def test_titles_and_panels_are_inside_the_figure_and_apart(sizes, image_shape):
+    model = made_of(*(rng.random((size, 12)) for size in sizes))
+    figure = plot_hierarchy(model, image_shape, max_features=100)
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    texts = [panel._left_title for panel in figure.axes] + [panel.xaxis.label for panel in figure.axes]
+    figure.draw(renderer)
+    boxes = [text.get_window_extent(renderer) for text in texts if text.get_text()]
+    boxes += [panel.get_window_extent(renderer) for panel in figure.axes]
+    width, height = figure.canvas.get_width_height()
+    assert all(box.x0 >= 0 and box.y0 >= 0 and box.x1 <= width and box.y1 <= height for box in boxes)
+    assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
+
+
+@pytest.mark.parametrize("image_shape", [(3, 5), (12, 2)])
+def test_a_shape_of_another_size_is_refused(image_shape):
+    message = rf"image_shape is \({image_shape[0]}, {image_shape[1]}\), .* has 12 input features: expected .* = 12"
+    with pytest.raises(ValueError, match=message):
+        plot_hierarchy(nmf(), image_shape)
+
+
+@pytest.mark.parametrize("image_shape", [12, (3, 4, 1), (-3, -4), (3.0, 4.0), "12"])
+def test_what_is_no_shape_is_refused(image_shape):
+    with pytest.raises(ValueError, match=r"image_shape is .*: expected \(height, width\)"):
+        plot_hierarchy(nmf(), image_shape)
+
+
+@pytest.mark.parametrize("max_features", [0, 2.5, None])
+def test_a_number_of_features_below_one_is_refused(max_features):
+    with pytest.raises(ValueError, match=r"max_features is .*: expected a positive integer"):
+        plot_hierarchy(nmf(), max_features=max_features)
+
+
+def test_an_unfitted_model_is_refused():
+    with pytest.raises(NotFittedError):
+        plot_hierarchy(NMF(3))
+
+
+def test_matplotlib_is_loaded_by_the_first_plot_and_pyplot_never():
+    program = """
+import sys, deepnmf, deepnmf.plotting, deepnmf.cli, numpy as np
+assert "matplotlib" not in sys.modules
+model = deepnmf.NMF()
+model.features_, model.codes_ = [np.eye(4)], []
+deepnmf.plotting.plot_hierarchy(model, (2, 2))
+assert "matplotlib" in sys.modules
+assert "matplotlib.pyplot" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
