@@ -1,17 +1,37 @@
 """Deep matrix factorisation: parts, parts of parts, and the codes of every sample at every level."""
 
-from deepnmf import datasets, metrics
-from deepnmf.models import (
-    NMF,
-    NSNMF,
-    DeepNSNMF,
-    DeepSemiNMF,
-    MultilayerNMF,
-    SemiNMF,
-    SparseDeepNMF,
-    load,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from deepnmf.version import __version__
+
+if TYPE_CHECKING:
+    from deepnmf import datasets, metrics
+    from deepnmf.models import (
+        NMF,
+        NSNMF,
+        DeepNSNMF,
+        DeepSemiNMF,
+        MultilayerNMF,
+        SemiNMF,
+        SparseDeepNMF,
+        load,
+    )
+    from deepnmf.plotting import plot_hierarchy
+
+# Loaded when asked for: the command line answers --help without waiting for scikit-learn.
+_HOMES = {
+    "NMF": "models",
+    "NSNMF": "models",
+    "DeepNSNMF": "models",
+    "DeepSemiNMF": "models",
+    "MultilayerNMF": "models",
+    "SemiNMF": "models",
+    "SparseDeepNMF": "models",
+    "load": "models",
+    "plot_hierarchy": "plotting",
+}
+_MODULES = ("datasets", "metrics", "models", "plotting")
 
 __all__ = [
     "NMF",
@@ -25,4 +45,17 @@ __all__ = [
     "datasets",
     "load",
     "metrics",
+    "plot_hierarchy",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return import_module(f"deepnmf.{name}")
+    if name in _HOMES:
+        return getattr(import_module(f"deepnmf.{_HOMES[name]}"), name)
+    raise AttributeError(f"module 'deepnmf' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "models", "plotting"]

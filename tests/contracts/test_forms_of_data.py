@@ -72,7 +72,7 @@ def test_blas_threads_are_as_before_after_a_fit_and_after_a_failure():
     before = widths()
     NMF(3, random_state=0).fit(data())
     with pytest.raises(ZeroDivisionError):
-        NMF(3, random_state=0).fit(data(), on_sweep=lambda sweep, loss: 1 / 0)
+        NMF(3, random_state=0).fit(data(), on_sweep=lambda *_: 1 / 0)
     assert widths() == before
 
 

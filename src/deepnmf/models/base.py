@@ -81,8 +81,8 @@ class ChainEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     _default_init = "nndsvd"
 
     def _scales(self, chain: Chain) -> list[Array]:
-        """Return what to multiply each layer's features by: unit norm in input space, the codes carry the scale."""
-        return [inverse_norms(C) for C in chain.features()]
+        """Return what codes of each layer are divided by: a code counts in units of what it adds to the data."""
+        return [inverse_norms(chain.decoder(layer)) for layer in range(chain.depth)]
 
     def _lower_code_penalties(self, chain: Chain) -> list[CodePenalty]:
         """Return the penalties of the lower layers' codes, in the scale the chain was optimised in."""
@@ -218,7 +218,7 @@ class ChainEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.stop_reason_ = history.stop_reason
 
     def _set_chain(self, chain: Chain, scales: list[Array], penalties: list[CodePenalty], dtype: Any) -> None:
-        self._chain = Chain.of([Z.astype(dtype) for Z in chain.factors], chain.theta, chain.nonnegative)
+        self._chain = Chain.of([np.ascontiguousarray(Z, dtype) for Z in chain.factors], chain.theta, chain.nonnegative)
         self._code_scales = scales
         self._code_penalties = penalties
         self.factors_ = list(self._chain.factors)
@@ -226,8 +226,8 @@ class ChainEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self.components_ = self.features_[-1]
 
     def _features(self) -> list[Array]:
-        pairs = zip(self._code_scales, self._chain.features(), strict=True)
-        return [(scale[:, None] * C).astype(C.dtype, copy=False) for scale, C in pairs]
+        features = self._chain.features()
+        return [inverse_norms(C)[:, None] * C for C in features] if any(self._chain.theta) else features
 
     def _decoder(self, layer: int) -> Array:
         """What codes of a layer, in the scale that is handed out, are multiplied by."""

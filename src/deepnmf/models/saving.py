@@ -57,7 +57,7 @@ def _tensors(model: Any) -> dict[str, Any]:
 
 def restored(cls: type[Any], description: dict[str, Any], tensors: dict[str, Any]) -> Any:
     """Make the model again."""
-    model = cls(**description["parameters"])
+    model = cls(**{name: _tupled(value) for name, value in description["parameters"].items()})
     factors = _listed(tensors, "factor")
     chain = Chain.of(factors, description["theta"], model._nonnegative)
     grams = _listed(tensors, "penalty")
@@ -76,6 +76,11 @@ def restored(cls: type[Any], description: dict[str, Any], tensors: dict[str, Any
     model.reconstruction_err_ = description["reconstruction_err"]
     model.stop_reason_ = description["stop_reason"]
     return model
+
+
+def _tupled(value: object) -> object:
+    """JSON knows lists only."""
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _listed(tensors: dict[str, Any], kind: str) -> list[Any]:

@@ -113,7 +113,7 @@ class SquaredL1Codes:
 
 @dataclass(frozen=True)
 class UnitScaleSquaredL1Codes:
-    """The same, alone: features count as if they had unit norm, ½ λ cᵀKc with c_k = ‖C_m[k, :]‖.
+    """The same, alone: features count as if they had unit norm, ½ λ cᵀKc with c_k = ‖(S_m C_m)[k, :]‖.
 
     In a factor it is majorised by K + λ diag((Kc)/c), exact at the current one.
     """
@@ -121,16 +121,16 @@ class UnitScaleSquaredL1Codes:
     weight: float
 
     def on_codes(self, chain: Chain) -> CodePenalty:
-        c = _norms(chain.top_features())
+        c = _norms(chain.decoder())
         return CodePenalty(self.weight * np.outer(c, c))
 
     def on_factor(self, chain: Chain, layer: int, K: Array) -> FactorTerms:
-        c = _norms(chain.top_features())
+        c = _norms(chain.decoder())
         ratio = np.divide(K @ c, c, out=np.zeros_like(c), where=c > 0)
         return FactorTerms(extra_gram=np.diag(self.weight * ratio))
 
     def value(self, chain: Chain, K: Array, code_sums: Array) -> float:
-        c = _norms(chain.top_features())
+        c = _norms(chain.decoder())
         return 0.5 * self.weight * float(c @ K @ c)
 
 

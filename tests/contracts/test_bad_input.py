@@ -1,0 +1,211 @@
+"""Bad input gets one sentence that names it; awkward input gets a sound result."""
+
+import numpy as np
+import pytest
+from catalogue import SMALL, data, name_of
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from deepnmf import NMF, NSNMF, DeepNSNMF, DeepSemiNMF, MultilayerNMF, SemiNMF, SparseDeepNMF
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+every_model = pytest.mark.parametrize("model", SMALL, ids=name_of)
+nonnegative_model = pytest.mark.parametrize("model", [m for m in SMALL if m._nonnegative], ids=name_of)
+
+
+def with_entry(value):
+    X = data()
+    X[3, 4] = value
+    return X
+
+
+@every_model
+@pytest.mark.parametrize(
+    ("X", "sentence"),
+    [
+        (with_entry(np.nan), "Input X contains NaN"),
+        (with_entry(np.inf), "Input X contains infinity"),
+        (np.empty((0, 5)), r"Found array with 0 sample\(s\)"),
+        (np.empty((5, 0)), r"Found array with 0 feature\(s\)"),
+        (data()[:1], r"Found array with 1 sample\(s\) .* while a minimum of 2 is required"),
+        (data()[0], "Expected 2D array, got 1D array instead"),
+        (np.array([["a", "b"], ["c", "d"]]), "could not convert string to float"),
+        (data() * 1j, "Complex data not supported"),
+    ],
+    ids=["nan", "inf", "no rows", "no columns", "one sample", "1-D", "text", "complex"],
+)
+def test_data_that_cannot_be_fitted_is_refused(model, X, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        clone(model).fit(X)
+
+
+@every_model
+def test_nan_in_a_sparse_matrix_is_refused(model):
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        clone(model).fit(sparse.csr_array(with_entry(np.nan)))
+
+
+@nonnegative_model
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_negative_entries_are_refused_in_fit_and_transform(model, container):
+    sentence = f"Negative values in data passed to {type(model).__name__}"
+    with pytest.raises(ValueError, match=sentence):
+        clone(model).fit(container(with_entry(-1.0)))
+    with pytest.raises(ValueError, match=sentence):
+        clone(model).fit(data()).transform(container(with_entry(-1.0)))
+
+
+@every_model
+def test_the_wrong_number_of_features_is_refused_in_transform(model):
+    fitted = clone(model).fit(data())
+    with pytest.raises(ValueError, match="X has 23 features, but .* is expecting 24 features"):
+        fitted.transform(data()[:, :-1])
+
+
+@every_model
+def test_an_unfitted_model_says_so(model):
+    for call in (model.transform, model.inverse_transform, model.score, model.encode):
+        with pytest.raises(NotFittedError):
+            call(data())
+    with pytest.raises(NotFittedError):
+        model.top_features()
+
+
+@every_model
+def test_codes_and_layers_that_do_not_exist_are_refused(model):
+    fitted = clone(model).fit(data())
+    with pytest.raises(ValueError, match=r"Codes have 99 columns, but layer \d of this model has 4 features"):
+        fitted.inverse_transform(np.ones((2, 99)))
+    with pytest.raises(ValueError, match="layer is 7, but the model has"):
+        fitted.encode(data(), 7)
+    with pytest.raises(TypeError, match="layer must be an integer, got str"):
+        fitted.encode(data(), "top")
+
+
+@pytest.mark.parametrize("cls", [DeepNSNMF, DeepSemiNMF, SparseDeepNMF, MultilayerNMF])
+@pytest.mark.parametrize(
+    ("sizes", "error", "sentence"),
+    [
+        ((), ValueError, "layer_sizes must hold one positive integer a layer"),
+        ((5, 0), ValueError, "layer_sizes must be positive, got 0"),
+        ((5, -2), ValueError, "layer_sizes must be positive, got -2"),
+        ((5.0, 2), TypeError, "layer_sizes must hold integers, got 5.0"),
+        ((True, 2), TypeError, "layer_sizes must hold integers, got True"),
+        (("5", 2), TypeError, "layer_sizes must hold integers, got '5'"),
+        (0, ValueError, "The 'layer_sizes' parameter"),
+        ("53", ValueError, "The 'layer_sizes' parameter"),
+        (None, ValueError, "The 'layer_sizes' parameter"),
+    ],
+)
+def test_bad_layer_sizes_are_refused(cls, sizes, error, sentence):
+    with pytest.raises(error, match=sentence):
+        cls(sizes).fit(data())
+
+
+@pytest.mark.parametrize("init", ["nndsvd", "nndsvda", "nndsvdar"])
+def test_an_explicit_nndsvd_start_above_the_rank_is_refused(init):
+    sentence = r"can only be used when n_components <= min\(n_samples, n_features\)"
+    with pytest.raises(ValueError, match=sentence):
+        NMF(30, init=init).fit(data())
+    with pytest.raises(ValueError, match=sentence):
+        DeepNSNMF((30, 5), init=init).fit(data())
+    with pytest.raises(ValueError, match=sentence):
+        SparseDeepNMF((5, 10), init=init).fit(data())
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence"),
+    [
+        (NMF(4, beta_loss="kullback-leibler"), "only the Frobenius loss"),
+        (NMF(4, solver="mu", beta_loss=1), "only the Frobenius loss"),
+        (NMF(0), "The 'n_components' parameter of NMF"),
+        (NMF(2.5), "The 'n_components' parameter of NMF"),
+        (NMF(4, solver="adam"), "The 'solver' parameter of NMF"),
+        (NMF(4, tol=-1), "The 'tol' parameter of NMF"),
+        (NMF(4, max_iter=0), "The 'max_iter' parameter of NMF"),
+        (NMF(4, init="custom"), r"init='custom' needs W and H, but NMF \(input H\) is missing"),
+        (NSNMF(4, theta=1.5), "The 'theta' parameter of NSNMF"),
+        (NSNMF(4, init="custom"), "init='custom' needs a start"),
+        (SemiNMF(4, init="nndsvd"), "The 'init' parameter of SemiNMF"),
+        (DeepNSNMF((8, 4), theta=(0.1, 0.2, 0.3)), "theta has 3 values, but the model has 2 layers"),
+        (DeepNSNMF((8, 4), theta=(0.1, 1.2)), "theta must be a number from 0 to 1, or one a layer; got 1.2"),
+        (DeepNSNMF((8, 4), output_layer=2), "output_layer is 2, but the model has 2 layers: expected -2 to 1"),
+        (SparseDeepNMF((8, 4), penalty="L1"), "The 'penalty' parameter of SparseDeepNMF"),
+        (SparseDeepNMF((8, 4), penalty="L", feature_penalty=-1), "feature_penalty must be a number from 0 to inf"),
+        (SparseDeepNMF((8, 4), penalty="R", code_penalty=(1,)), "code_penalty has 1 values, but the model has 2 layers"),
+        (MultilayerNMF((8, 4), activation="tanh"), "The 'activation' parameter of MultilayerNMF"),
+    ],
+    ids=repr,
+)
+def test_bad_parameters_are_named(model, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        model.fit(data())
+
+
+@pytest.mark.parametrize(
+    ("start", "sentence"),
+    [
+        ({"factors": [np.ones((8, 23))]}, r"factors\[0\] has shape \(8, 23\), but the model needs \(8, 24\)"),
+        ({"factors": [np.ones((8, 24)), np.ones((8, 4))]}, r"factors\[1\] has shape \(8, 4\), but the model needs"),
+        ({"factors": [np.ones((8, 24)), np.ones((4, 8)), np.ones((4, 4))]}, "factors has 3 matrices, but the model has 2"),
+        ({"factors": [-np.ones((8, 24))]}, r"Negative values in data passed to DeepNSNMF \(factors\[0\]\)"),
+        ({"factors": [np.ones((8, 24))], "codes": np.ones((60, 5))}, r"codes has shape \(60, 5\), but the model needs"),
+        ({"factors": [np.full((8, 24), np.nan)]}, "contains NaN"),
+        ({}, "init='custom' needs a start: pass factors"),
+    ],
+    ids=["width", "second width", "too many", "negative", "codes", "nan", "nothing"],
+)
+def test_a_start_that_does_not_fit_is_refused(start, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        DeepNSNMF((8, 4), init="custom").fit(data(), **start)
+
+
+def test_a_start_is_used_and_layers_above_it_are_trained():
+    X = data()
+    model = DeepNSNMF((8, 4), random_state=0, max_iter=30).fit(X)
+    again = DeepNSNMF((8, 6, 4), init="custom", random_state=0, max_iter=30)
+    again.fit(X, factors=model.factors_[:1])
+    assert [len(Z) for Z in again.factors_] == [8, 6, 4]
+
+
+@every_model
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_zero_rows_and_columns_give_zero_codes_and_features(model, container):
+    X = data()
+    X[5] = 0
+    X[:, 7] = 0
+    model = clone(model).fit(container(X))
+    assert np.isfinite(model.reconstruction_err_)
+    H = model.transform(container(X))
+    assert np.isfinite(H).all()
+    assert not H[5].any()
+    assert np.allclose(model.components_[:, 7], 0, atol=1e-12)
+
+
+@every_model
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_a_matrix_of_zeros_is_fitted_exactly(model, container):
+    X = container(np.zeros((20, 6)))
+    model = clone(model).fit(X)
+    assert model.reconstruction_err_ == 0
+    assert np.isfinite(model.transform(X)).all()
+    assert model.score(X) == 1
+
+
+@every_model
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_duplicated_rows_and_columns_and_one_rank_are_sound(model, dtype):
+    rng = np.random.default_rng(0)
+    X = np.outer(rng.random(30), rng.random(12)).astype(dtype)
+    model = clone(model).fit(X)
+    assert model.score(X) > 0.999
+    assert all(np.isfinite(Z).all() for Z in model.factors_)
+
+
+@pytest.mark.parametrize("model", [NMF(5), SemiNMF(5), DeepNSNMF((5, 3)), DeepSemiNMF((5, 3))], ids=name_of)
+@pytest.mark.parametrize("shape", [(2, 3), (3, 1), (2, 50)])
+def test_more_components_than_the_data_has_rank_are_legal(model, shape):
+    X = np.random.default_rng(0).random(shape)
+    model = clone(model).set_params(random_state=0).fit(X)
+    assert model.score(X) > 0.99

@@ -1,0 +1,115 @@
+"""transform: the optimum of each row, and of that row alone."""
+
+import numpy as np
+import pytest
+from catalogue import SMALL, VARIANTS, data, name_of
+from scipy.optimize import nnls
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+
+from deepnmf import NMF, DeepNSNMF, SparseDeepNMF
+from deepnmf.objective import CodePenalty
+from deepnmf.solvers.encoding import solve_rows
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+NEW = data(n=17, seed=1)
+
+
+@pytest.mark.parametrize("order", [1, 3, 16, 40])
+def test_codes_are_those_of_scipys_nonnegative_least_squares(order):
+    rng = np.random.default_rng(order)
+    D, X = rng.gamma(0.5, size=(order, 60)), rng.gamma(0.5, size=(25, 60))
+    H = solve_rows(D @ D.T, X @ D.T)
+    assert np.allclose(H, [nnls(D.T, x)[0] for x in X], atol=1e-9)
+
+
+@pytest.mark.parametrize("order", [30, 60])
+def test_more_features_than_dimensions_still_give_an_optimum(order):
+    rng = np.random.default_rng(0)
+    D, X = rng.random((order, 12)), rng.random((20, 12))
+    H = solve_rows(D @ D.T, X @ D.T)
+    best = [nnls(D.T, x)[1] for x in X]
+    assert np.allclose(np.linalg.norm(X - H @ D, axis=1), best, atol=1e-3)
+
+
+def test_mixed_signs_and_penalties_meet_the_optimality_conditions():
+    rng = np.random.default_rng(0)
+    D, X = rng.standard_normal((10, 30)), rng.standard_normal((50, 30))
+    P = CodePenalty(0.3 * np.ones((10, 10)), l1=0.2)
+    H = solve_rows(D @ D.T + P.gram, X @ D.T - P.l1)
+    gradient = H @ (D @ D.T + P.gram) - X @ D.T + P.l1
+    assert (H >= 0).all()
+    assert np.abs(gradient[H > 0]).max() < 1e-8
+    assert gradient[H == 0].min() > -1e-8
+
+
+@pytest.mark.parametrize("model", VARIANTS, ids=name_of)
+def test_a_rows_codes_do_not_depend_on_the_other_rows(model):
+    model = clone(model).fit(data())
+    together = model.transform(NEW)
+    alone = np.vstack([model.transform(row[None]) for row in NEW])
+    assert np.allclose(together, alone, atol=1e-8)
+
+
+@pytest.mark.parametrize("model", VARIANTS, ids=name_of)
+def test_fit_transform_is_transform_of_the_training_rows(model):
+    X = data()
+    model = clone(model)
+    assert np.array_equal(model.fit_transform(X), model.transform(X))
+
+
+@pytest.mark.parametrize("model", SMALL, ids=name_of)
+def test_codes_of_a_converged_fit_are_what_transform_gives(model):
+    X = data(noise=0.3)
+    model = clone(model).set_params(tol=1e-7, max_iter=1000).fit(X)
+    assert np.allclose(model.transform(X), model.codes_[-1], atol=0.02 * model.codes_[-1].max())
+
+
+@pytest.mark.parametrize("layer", [0, 1, -1, -2])
+@pytest.mark.parametrize("theta", [0.0, 0.3])
+def test_encode_and_decode_serve_every_layer(layer, theta):
+    X = data()
+    model = DeepNSNMF((8, 4), theta=theta, random_state=0, max_iter=50).fit(X)
+    H = model.encode(X, layer)
+    assert H.shape == (len(X), (8, 4)[layer])
+    explained = 1 - np.sum((X - model.decode(H, layer)) ** 2) / np.sum(X**2)
+    assert explained == pytest.approx(model.set_params(output_layer=layer).score(X), rel=1e-9)
+    assert explained > 0.8
+
+
+def test_the_output_layer_is_a_parameter_that_a_pipeline_can_set():
+    X = data()
+    pipeline = make_pipeline(SparseDeepNMF((8, 4), random_state=0, max_iter=50))
+    assert pipeline.fit_transform(X).shape == (60, 4)
+    pipeline.set_params(sparsedeepnmf__output_layer=0)
+    assert pipeline.fit_transform(X).shape == (60, 8)
+    assert len(pipeline.get_feature_names_out()) == 8
+
+
+def test_a_penalised_model_transforms_with_its_penalty():
+    X = data()
+    model = SparseDeepNMF((8, 4), penalty="R", code_penalty=0.5, random_state=0).fit(X)
+    C = model.components_
+    expected = solve_rows(C @ C.T + 0.5 * np.ones((4, 4)), X @ C.T)
+    assert np.allclose(model.transform(X), expected, atol=1e-8)
+
+
+def test_scikit_learns_penalties_give_scikit_learns_codes():
+    from sklearn.decomposition import NMF as Theirs
+
+    X = data()
+    settings = {"n_components": 4, "alpha_W": 0.01, "alpha_H": 0.02, "l1_ratio": 0.3, "init": "nndsvda"}
+    ours = NMF(**settings, random_state=0, tol=1e-10, max_iter=5000).fit(X)
+    theirs = Theirs(**settings, random_state=0, tol=1e-10, max_iter=5000).fit(X)
+    assert ours.reconstruction_err_ == pytest.approx(theirs.reconstruction_err_, rel=1e-3)
+    assert np.allclose(ours.components_, theirs.components_, atol=0.02 * theirs.components_.max())
+    theirs.components_ = ours.components_
+    assert np.allclose(ours.transform(X), theirs.transform(X), atol=1e-4)
+
+
+@pytest.mark.parametrize("model", SMALL, ids=name_of)
+def test_score_is_the_share_of_the_data_that_is_explained(model):
+    X = data()
+    model = clone(model).fit(X)
+    X_hat = model.inverse_transform(model.transform(X))
+    assert model.score(X) == pytest.approx(1 - np.sum((X - X_hat) ** 2) / np.sum(X**2), rel=1e-9)

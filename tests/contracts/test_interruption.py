@@ -1,0 +1,79 @@
+"""Ctrl-C ends a fit with the best factors so far, a warning and a reason."""
+
+import numpy as np
+import pytest
+from catalogue import data
+from sklearn.base import clone
+
+from deepnmf import NMF, DeepNSNMF, DeepSemiNMF, MultilayerNMF
+
+
+def interrupt_after(calls, monkeypatch):
+    """Raise KeyboardInterrupt in the middle of a pass over X, `calls` passes from now."""
+    from deepnmf.solvers import descent
+
+    original, seen = descent.CodesStep.__call__, []
+
+    def interrupted(self, X_b, rows):
+        seen.append(1)
+        if len(seen) == calls:
+            raise KeyboardInterrupt
+        return original(self, X_b, rows)
+
+    monkeypatch.setattr(descent.CodesStep, "__call__", interrupted)
+
+
+@pytest.mark.parametrize("model", [NMF(4, random_state=0, tol=0), NMF(4, random_state=0, tol=0, solver="mu")], ids=repr)
+def test_a_fit_keeps_the_state_before_the_interrupted_sweep(model, monkeypatch):
+    X = data()
+    expected = clone(model).set_params(max_iter=11).fit(X)
+    interrupt_after(12, monkeypatch)
+    with pytest.warns(UserWarning, match="Interrupted: the fit ends with the best factors found so far"):
+        model.fit(X)
+    assert model.stop_reason_ == "interrupted"
+    assert model.n_iter_ == 11
+    assert np.array_equal(model.components_, expected.components_)
+    assert np.array_equal(model.codes_[-1], expected.codes_[-1])
+
+
+@pytest.mark.parametrize("passes", [1, 3, 12])
+@pytest.mark.parametrize(
+    "model",
+    [DeepNSNMF((8, 6, 4), pretrain_max_iter=10, pretrain_tol=0), DeepSemiNMF((8, 4)), MultilayerNMF((8, 4), tol=0)],
+    ids=repr,
+)
+def test_an_interrupted_pre_training_still_gives_a_whole_model(model, passes, monkeypatch):
+    X = data()
+    interrupt_after(passes, monkeypatch)
+    model = clone(model).set_params(random_state=0)
+    with pytest.warns(UserWarning, match="Interrupted"):
+        model.fit(X)
+    assert model.stop_reason_ == "interrupted"
+    assert model.n_iter_ == len(model.loss_curve_)
+    assert np.isfinite(model.transform(X)).all()
+    assert model.reconstruction_err_ == pytest.approx(np.linalg.norm(X - model.decode(model.codes_[-1])))
+
+
+def test_an_interrupt_from_on_sweep_counts_the_sweep():
+    def stop(sweep, loss):
+        if sweep == 5:
+            raise KeyboardInterrupt
+
+    model = NMF(4, random_state=0, tol=0)
+    with pytest.warns(UserWarning, match="Interrupted"):
+        model.fit(data(), on_sweep=stop)
+    assert model.n_iter_ == 5
+
+
+def test_verbose_prints_progress_without_anything_installed(capsys):
+    DeepNSNMF((8, 4), random_state=0, max_iter=20, tol=0, verbose=1).fit(data())
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("layer 1: sweep 1, loss ")
+    assert any(line.startswith("fit: sweep 20, loss ") for line in lines)
+
+
+def test_reaching_max_iter_warns_in_scikit_learns_words():
+    from sklearn.exceptions import ConvergenceWarning
+
+    with pytest.warns(ConvergenceWarning, match="Maximum number of iterations 2 reached. Increase it"):
+        NMF(4, max_iter=2, random_state=0).fit(data())

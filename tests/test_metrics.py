@@ -1,0 +1,66 @@
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from deepnmf.metrics import clustering_accuracy, error_rate, naive_precision, nmi, purity, sparseness
+
+labels = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=25)
+
+
+@given(labels)
+@settings(deadline=None)
+def test_accuracy_is_that_of_the_best_assignment(pairs):
+    y_true, y_pred = np.array(pairs).T
+    best = max(np.mean(np.array(order)[y_pred] == y_true) for order in permutations(range(4)))
+    assert clustering_accuracy(y_true, y_pred) == pytest.approx(best)
+
+
+@given(labels)
+@settings(deadline=None)
+def test_error_rate_is_the_norm_of_the_difference_of_memberships(pairs):
+    y_true, y_pred = np.array(pairs).T
+    one_hot = [np.equal.outer(y, range(4)).astype(float) for y in (y_true, y_pred)]
+    difference = one_hot[0] @ one_hot[0].T - one_hot[1] @ one_hot[1].T
+    assert error_rate(y_true, y_pred) == pytest.approx(np.sqrt(np.linalg.norm(difference)), abs=1e-3)
+
+
+@given(labels)
+@settings(deadline=None)
+def test_names_of_clusters_do_not_matter(pairs):
+    y_true, y_pred = np.array(pairs).T
+    renamed = np.array(["d", "a", "c", "b"])[y_pred]
+    for metric in (clustering_accuracy, nmi, purity, naive_precision, error_rate):
+        assert metric(y_true, renamed) == pytest.approx(metric(y_true, y_pred))
+
+
+def test_naive_precision_averages_over_classes():
+    assert naive_precision([0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 0]) == pytest.approx((3 / 4 + 1 / 2) / 2)
+
+
+def test_purity_counts_the_majority_of_each_cluster():
+    assert purity([0, 0, 0, 0, 1, 1], [0, 0, 0, 1, 1, 1]) == pytest.approx(5 / 6)
+
+
+@pytest.mark.parametrize("metric", [clustering_accuracy, nmi, purity, naive_precision, error_rate])
+def test_labels_of_different_lengths_are_refused(metric):
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        metric([0, 1], [0, 1, 1])
+
+
+def test_sparseness_is_hoyers():
+    v = np.array([[3.0, 4.0, 0.0, 0.0]])
+    assert sparseness(v) == pytest.approx((2 - 7 / 5) / (2 - 1))
+    assert sparseness(np.ones((3, 5))) == pytest.approx(0)
+    assert sparseness(np.eye(4)) == pytest.approx(1)
+    assert sparseness(np.eye(4), axis=None) == pytest.approx((4 - 4 / 2) / (4 - 1))
+
+
+def test_sparseness_has_its_edges():
+    assert sparseness([[1.0], [2.0]]) == 0
+    assert sparseness([[0.0, 0.0], [0.0, 1.0]]) == 1
+    assert np.isnan(sparseness(np.zeros((2, 3))))
+    assert sparseness([[-1.0, 0.0]]) == 1
+    assert sparseness([[1.0, 0.0], [1.0, 0.0]], axis=0) == pytest.approx(0)
