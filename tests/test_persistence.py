@@ -2,10 +2,10 @@ import pickle
 
 import numpy as np
 import pytest
-from catalogue import VARIANTS, data, name_of
 from sklearn.base import clone
 
 import deepnmf
+from catalogue import VARIANTS, data, name_of
 from deepnmf import NMF, DeepNSNMF
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from catalogue import SMALL, data, name_of
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from catalogue import SMALL, data, name_of
 from deepnmf import NMF, NSNMF, DeepNSNMF, DeepSemiNMF, MultilayerNMF, SemiNMF, SparseDeepNMF
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -133,7 +133,10 @@ def test_an_explicit_nndsvd_start_above_the_rank_is_refused(init):
         (DeepNSNMF((8, 4), output_layer=2), "output_layer is 2, but the model has 2 layers: expected -2 to 1"),
         (SparseDeepNMF((8, 4), penalty="L1"), "The 'penalty' parameter of SparseDeepNMF"),
         (SparseDeepNMF((8, 4), penalty="L", feature_penalty=-1), "feature_penalty must be a number from 0 to inf"),
-        (SparseDeepNMF((8, 4), penalty="R", code_penalty=(1,)), "code_penalty has 1 values, but the model has 2 layers"),
+        (
+            SparseDeepNMF((8, 4), penalty="R", code_penalty=(1,)),
+            "code_penalty has 1 values, but the model has 2 layers",
+        ),
         (MultilayerNMF((8, 4), activation="tanh"), "The 'activation' parameter of MultilayerNMF"),
     ],
     ids=repr,
@@ -148,7 +151,10 @@ def test_bad_parameters_are_named(model, sentence):
     [
         ({"factors": [np.ones((8, 23))]}, r"factors\[0\] has shape \(8, 23\), but the model needs \(8, 24\)"),
         ({"factors": [np.ones((8, 24)), np.ones((8, 4))]}, r"factors\[1\] has shape \(8, 4\), but the model needs"),
-        ({"factors": [np.ones((8, 24)), np.ones((4, 8)), np.ones((4, 4))]}, "factors has 3 matrices, but the model has 2"),
+        (
+            {"factors": [np.ones((8, 24)), np.ones((4, 8)), np.ones((4, 4))]},
+            "factors has 3 matrices, but the model has 2",
+        ),
         ({"factors": [-np.ones((8, 24))]}, r"Negative values in data passed to DeepNSNMF \(factors\[0\]\)"),
         ({"factors": [np.ones((8, 24))], "codes": np.ones((60, 5))}, r"codes has shape \(60, 5\), but the model needs"),
         ({"factors": [np.full((8, 24), np.nan)]}, "contains NaN"),

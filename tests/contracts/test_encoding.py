@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from catalogue import SMALL, VARIANTS, data, name_of
 from scipy.optimize import nnls
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
+from catalogue import SMALL, VARIANTS, data, name_of
 from deepnmf import NMF, DeepNSNMF, SparseDeepNMF
 from deepnmf.objective import CodePenalty
 from deepnmf.solvers.encoding import solve_rows

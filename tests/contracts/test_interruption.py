@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from catalogue import data
 from sklearn.base import clone
 
+from catalogue import data
 from deepnmf import NMF, DeepNSNMF, DeepSemiNMF, MultilayerNMF
 
 

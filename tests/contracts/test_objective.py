@@ -57,10 +57,12 @@ PENALTIES = {
     ),
     "the same with codes of unit norm": (
         (UnitScaleSquaredL1Features(MU),),
-        lambda H, chain: 0.5
-        * (
-            sum(m * l1_squares(Z) for m, Z in zip(MU[:-1], chain.factors[:-1], strict=True))
-            + MU[-1] * l1_squares(np.linalg.norm(H, axis=0)[:, None] * chain.factors[-1])
+        lambda H, chain: (
+            0.5
+            * (
+                sum(m * l1_squares(Z) for m, Z in zip(MU[:-1], chain.factors[:-1], strict=True))
+                + MU[-1] * l1_squares(np.linalg.norm(H, axis=0)[:, None] * chain.factors[-1])
+            )
         ),
     ),
     "squared L1 of codes": ((SquaredL1Codes(LAM),), lambda H, chain: 0.5 * LAM * l1_squares(H)),
@@ -145,10 +147,18 @@ def test_least_change_is_optimal_and_changes_least(sizes, layer):
         pseudo_inverse = pseudo_inverse @ np.linalg.pinv(below)
     same_error = Objective().value(chain.with_factor(layer, pseudo_inverse), stats)
     assert Objective().value(new, stats) == pytest.approx(same_error, rel=1e-8)
-    assert np.linalg.norm(Z - chain.factors[layer]) <= np.linalg.norm(pseudo_inverse - chain.factors[layer]) * (1 + 1e-9)
+    assert np.linalg.norm(Z - chain.factors[layer]) <= np.linalg.norm(pseudo_inverse - chain.factors[layer]) * (
+        1 + 1e-9
+    )
 
 
-@given(st.integers(1, 12), st.integers(1, 30), st.integers(1, 4), st.integers(0, 2**31), st.sampled_from([np.float32, np.float64]))
+@given(
+    st.integers(1, 12),
+    st.integers(1, 30),
+    st.integers(1, 4),
+    st.integers(0, 2**31),
+    st.sampled_from([np.float32, np.float64]),
+)
 @settings(max_examples=60, deadline=None)
 def test_the_compiled_loop_and_its_plain_twin_agree(order, n_columns, n_passes, seed, dtype):
     rng = np.random.default_rng(seed)

@@ -5,8 +5,8 @@ import sys
 
 import numpy as np
 import pytest
-from catalogue import data
 
+from catalogue import data
 from deepnmf.engines import RowsInMemory, Workers
 from deepnmf.objective import Chain, Objective
 from deepnmf.solvers import SOLVERS, ChainDescent

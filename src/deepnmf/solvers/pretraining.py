@@ -69,7 +69,7 @@ def pretrain(
 ) -> Stack:
     """Fit the layers in turn; those whose factor is given are not trained.
 
-    What feeds a layer is the codes below, in the scale that unit features in input space give them, so that
+    What feeds a layer is the codes below, each in units of what it adds to the data, so that
     errors count there as they do in the data; the factor found for it is brought back to the chain's own scale.
     An activation f lies between scaled codes: f⁻¹ of them feeds the next layer.
     """
@@ -85,7 +85,7 @@ def pretrain(
         factors.append(Z)
         if layer + 1 < len(sizes):
             chain = Chain.of(factors, theta[: layer + 1])
-            scale = inverse_norms(chain.top_features()) if activation is None else np.ones(len(Z))
+            scale = inverse_norms(chain.decoder()) if activation is None else np.ones(len(Z))
             fed = (codes / scale).astype(codes.dtype, copy=False)
             rows = RowsInMemory(fed if activation is None else activation.inverse(fed), engine.workers)
     return Stack(tuple(factors), codes, history)

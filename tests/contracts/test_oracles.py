@@ -1,0 +1,259 @@
+"""The library against the published algorithms of `reference`, from the same start.
+
+The objectives are not convex, so two methods may part at the first step and end in different minima, the more so
+the less the start has to do with the data. Each duel therefore begins where the published pre-training of balanced
+random pairs has led, as in the papers; its seeds are the first ones there are, not chosen ones.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from deepnmf import NMF, NSNMF, DeepNSNMF, DeepSemiNMF, SemiNMF, SparseDeepNMF
+from reference import deep_nsnmf, deep_semi_nmf, lee_seung, sparse_deep_nmf
+
+Array = np.ndarray
+Start = tuple[Array, list[Array]]
+Run = tuple[Array, Sequence[Array], list[float]]
+
+SEEDS = (0, 1, 2)
+RANK = 6
+DEPTHS: dict[int, tuple[int, ...]] = {1: (RANK,), 2: (15, RANK), 3: (20, 12, RANK)}
+N_ITER, N_INNER, N_PRETRAIN = 300, 10, 30
+MARGIN = 1.001
+
+
+def problem(seed: int, signed: bool = False) -> Array:
+    """60 x 40, of rank 6 but for noise."""
+    rng = np.random.default_rng(seed)
+    factor = rng.standard_normal((RANK, 40)) if signed else rng.random((RANK, 40))
+    X = rng.random((60, RANK)) @ factor + 0.1 * rng.standard_normal((60, 40))
+    return X if signed else np.maximum(X, 0)
+
+
+def balanced_pair(rng: np.random.Generator, X: Array, rank: int) -> tuple[Array, Array]:
+    """Random codes and factor whose product has the mean of |X|, each with its share of the scale."""
+    H, Z = rng.random((len(X), rank)), rng.random((rank, X.shape[1]))
+    scale = np.sqrt(np.abs(X).sum() / (H @ Z).sum())
+    return scale * H, scale * Z
+
+
+# ------------------------------------------------------------------------------------------------ the duels
+
+
+@dataclass(frozen=True)
+class Duel:
+    """An estimator, and the published algorithm for the same objective."""
+
+    name: str
+    estimator: Any
+    start: Callable[[Array, np.random.Generator], Start]
+    oracle: Callable[[Array, Array, list[Array]], Run]
+    signed: bool = False
+
+    def library_losses(self, X: Array, H: Array, factors: list[Array]) -> Array:
+        model = self.estimator.set_params(init="custom", max_iter=N_ITER, tol=0)
+        if isinstance(model, NMF):
+            return model.fit(X, W=H, H=factors[0]).loss_curve_
+        return model.fit(X, factors=factors, codes=H).loss_curve_
+
+
+def multiplicative() -> Duel:
+    def start(X: Array, rng: np.random.Generator) -> Start:
+        H, Z = balanced_pair(rng, X, RANK)
+        H, Z, _ = lee_seung.lee_seung(X, H, Z, N_PRETRAIN)
+        return H, [Z]
+
+    def oracle(X: Array, H: Array, factors: list[Array]) -> Run:
+        H, Z, losses = lee_seung.lee_seung(X, H, factors[0], N_ITER)
+        return H, [Z], losses
+
+    return Duel("NMF", NMF(RANK), start, oracle)
+
+
+def smoothed(depth: int, theta: float) -> Duel:
+    sizes, each = DEPTHS[depth], (theta,) * depth
+
+    def start(X: Array, rng: np.random.Generator) -> Start:
+        return deep_nsnmf.pretrain(X, sizes, each, N_PRETRAIN, N_INNER, lambda Y, rank: balanced_pair(rng, Y, rank))
+
+    def oracle(X: Array, H: Array, factors: list[Array]) -> Run:
+        return deep_nsnmf.fine_tune(X, H, factors, each, N_ITER, N_INNER)
+
+    model = NSNMF(RANK, theta=theta) if depth == 1 else DeepNSNMF(sizes, theta=theta)
+    return Duel(f"{type(model).__name__}-{depth}-theta={theta:g}", model, start, oracle)
+
+
+def sparse(depth: int, penalty: str | None, weight: float) -> Duel:
+    sizes, each = DEPTHS[depth], (weight,) * depth
+
+    def start(X: Array, rng: np.random.Generator) -> Start:
+        return sparse_deep_nmf.pretrain(
+            X, sizes, penalty, each, each, N_PRETRAIN, N_INNER, lambda Y, rank: balanced_pair(rng, Y, rank)
+        )
+
+    def oracle(X: Array, H: Array, factors: list[Array]) -> Run:
+        return sparse_deep_nmf.fine_tune(X, H, factors, penalty, each, each, N_ITER, N_INNER)
+
+    model = SparseDeepNMF(sizes, penalty=penalty, feature_penalty=weight, code_penalty=weight)
+    return Duel(f"SparseDeepNMF-{depth}-{penalty}-{weight:g}", model, start, oracle)
+
+
+def free(depth: int, signed: bool) -> Duel:
+    sizes = DEPTHS[depth]
+
+    def start(X: Array, rng: np.random.Generator) -> Start:
+        return deep_semi_nmf.pretrain(X, sizes, N_PRETRAIN, lambda Y, rank: balanced_pair(rng, Y, rank)[0])
+
+    model = SemiNMF(RANK) if depth == 1 else DeepSemiNMF(sizes)
+    name = f"{type(model).__name__}-{depth}-{'mixed signs' if signed else 'nonnegative'}"
+    return Duel(name, model, start, free_oracle, signed)
+
+
+def free_oracle(X: Array, H: Array, factors: list[Array]) -> Run:
+    if len(factors) > 1:
+        return deep_semi_nmf.fine_tune(X, H, factors, N_ITER)
+    H, Z, losses = deep_semi_nmf.semi_nmf(X, H, N_ITER)
+    return H, [Z], losses
+
+
+DUELS = [
+    multiplicative(),
+    *(smoothed(depth, theta) for depth in DEPTHS for theta in (0.0, 0.1, 0.5)),
+    *(sparse(depth, None, 0.0) for depth in (2, 3)),
+    *(sparse(depth, penalty, weight) for depth in (2, 3) for penalty in ("RL1", "RL2") for weight in (0.01, 0.1)),
+    *(free(depth, signed) for depth in DEPTHS for signed in (False, True)),
+]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("duel", DUELS, ids=lambda duel: duel.name)
+def test_oracle_never_ends_lower_than_the_library(duel: Duel, seed: int) -> None:
+    X = problem(seed, duel.signed)
+    H, factors = duel.start(X, np.random.default_rng(seed))
+    _, _, oracle_losses = duel.oracle(X, H, factors)
+    assert duel.library_losses(X, H, factors)[-1] <= MARGIN * oracle_losses[-1]
+
+
+# -------------------------------------------------------------------------------------- the oracles themselves
+
+
+def assert_never_rises(losses: Sequence[float]) -> None:
+    """Within rounding; only where the algorithm promises it, which the accelerated gradient does not."""
+    assert np.all(np.diff(losses) <= 1e-9 * np.array(losses[:-1]))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_loss_of_lee_and_seung_never_rises(seed: int) -> None:
+    X = problem(seed)
+    H, Z = balanced_pair(np.random.default_rng(seed), X, RANK)
+    _, _, losses = lee_seung.lee_seung(X, H, Z, N_ITER)
+    assert_never_rises(losses)
+
+
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("depth", DEPTHS)
+def test_loss_of_semi_nmf_never_rises(depth: int, seed: int, signed: bool) -> None:
+    X = problem(seed, signed)
+    H, factors = free(depth, signed).start(X, np.random.default_rng(seed))
+    _, _, losses = free_oracle(X, H, factors)
+    assert_never_rises(losses)
+
+
+@pytest.mark.parametrize("penalty", [None, "L", "R", "RL1", "RL2"])
+def test_every_published_variant_of_sparse_deep_nmf_descends_to_nonnegative_factors(penalty: str | None) -> None:
+    X, each = problem(0), (0.1, 0.1)
+    rng = np.random.default_rng(0)
+    H, factors = sparse_deep_nmf.pretrain(
+        X, DEPTHS[2], penalty, each, each, N_PRETRAIN, N_INNER, lambda Y, rank: balanced_pair(rng, Y, rank)
+    )
+    before = sparse_deep_nmf.loss(X, H, factors, penalty, each, each)
+    H, factors, losses = sparse_deep_nmf.fine_tune(X, H, factors, penalty, each, each, N_PRETRAIN, N_INNER)
+    assert losses[-1] < before
+    assert min(H.min(), *(Z.min() for Z in factors)) >= 0
+
+
+# ---------------------------------------------------------------------------------------------- their gradients
+
+
+def small_chain(signed: bool = False) -> tuple[Array, Array, list[Array]]:
+    rng = np.random.default_rng(0)
+    draw = rng.standard_normal if signed else rng.random
+    return draw((7, 6)), rng.random((7, 3)), [draw((5, 6)), draw((4, 5)), draw((3, 4))]
+
+
+def finite_difference(function: Callable[[Array], float], at: Array) -> Array:
+    """Central differences, exact up to rounding for a quadratic."""
+    gradient, step = np.zeros_like(at), 1e-3
+    for index in np.ndindex(at.shape):
+        move = np.zeros_like(at)
+        move[index] = step
+        gradient[index] = (function(at + move) - function(at - move)) / (2 * step)
+    return gradient
+
+
+def replaced(factors: list[Array], layer: int, Z: Array) -> list[Array]:
+    return [*factors[:layer], Z, *factors[layer + 1 :]]
+
+
+def assert_gradient(gradient: Array, function: Callable[[Array], float], at: Array) -> None:
+    np.testing.assert_allclose(gradient, finite_difference(function, at), rtol=1e-7, atol=1e-7)
+
+
+def test_gradients_of_lee_and_seung_are_those_of_its_loss() -> None:
+    X, _, (Z, *_) = small_chain()
+    H = np.random.default_rng(1).random((7, 5))
+    assert_gradient(lee_seung.codes_gradient(X, H, Z), lambda V: lee_seung.loss(X, V, Z), H)
+    assert_gradient(lee_seung.factor_gradient(X, H, Z), lambda V: lee_seung.loss(X, H, V), Z)
+
+
+def test_gradients_of_deep_nsnmf_are_those_of_its_loss() -> None:
+    X, H, factors = small_chain()
+    theta = (0.1, 0.3, 0.5)
+    A = deep_nsnmf.below(factors, theta, 3)
+    assert_gradient(deep_nsnmf.codes_gradient(X, H, A), lambda V: deep_nsnmf.loss(X, V, factors, theta), H)
+    for i, Z in enumerate(factors):
+        B, A = deep_nsnmf.above(H, factors, theta, i), deep_nsnmf.below(factors, theta, i)
+        gradient = deep_nsnmf.factor_gradient(X, Z, B, A)
+        assert_gradient(gradient, lambda V, i=i: deep_nsnmf.loss(X, H, replaced(factors, i, V), theta), Z)
+
+
+@pytest.mark.parametrize("penalty", [None, "L", "R", "RL1", "RL2"])
+def test_gradients_of_sparse_deep_nmf_are_those_of_its_loss(penalty: str | None) -> None:
+    X, H, factors = small_chain()
+    mu, lam = (0.1, 0.2, 0.3), (0.4, 0.5, 0.6)
+
+    def loss(H: Array, factors: list[Array]) -> float:
+        return sparse_deep_nmf.loss(X, H, factors, penalty, mu, lam)
+
+    P = sparse_deep_nmf.codes_penalty(penalty, lam[-1], 3)
+    gradient = sparse_deep_nmf.codes_gradient(X, H, sparse_deep_nmf.product(factors, 6), P)
+    assert_gradient(gradient, lambda V: loss(V, factors), H)
+    for i, Z in enumerate(factors):
+        codes = sparse_deep_nmf.reconstructed_codes(H, factors, i)
+        C = sparse_deep_nmf.product(factors[:i], 6)
+        P = sparse_deep_nmf.factor_penalty(penalty, mu[i], Z.shape[1])
+        gradient = sparse_deep_nmf.factor_gradient(X, Z, codes, C, P)
+        assert_gradient(gradient, lambda V, i=i: loss(H, replaced(factors, i, V)), Z)
+
+
+def test_gradients_of_deep_semi_nmf_are_those_of_its_loss() -> None:
+    X, H, factors = small_chain(signed=True)
+    C = deep_semi_nmf.product(factors, 6)
+    assert_gradient(deep_semi_nmf.codes_gradient(X, H, C), lambda V: deep_semi_nmf.loss(X, V, factors), H)
+    for i, Z in enumerate(factors):
+        codes, C = deep_semi_nmf.reconstructed_codes(H, factors, i), deep_semi_nmf.product(factors[:i], 6)
+        gradient = deep_semi_nmf.factor_gradient(X, Z, codes, C)
+        assert_gradient(gradient, lambda V, i=i: deep_semi_nmf.loss(X, H, replaced(factors, i, V)), Z)
+
+
+def test_factor_update_of_deep_semi_nmf_makes_its_gradient_vanish() -> None:
+    X, H, factors = small_chain(signed=True)
+    for i in range(len(factors)):
+        codes, C = deep_semi_nmf.reconstructed_codes(H, factors, i), deep_semi_nmf.product(factors[:i], 6)
+        Z = deep_semi_nmf.update_factor(X, codes, C)
+        np.testing.assert_allclose(deep_semi_nmf.factor_gradient(X, Z, codes, C), 0, atol=1e-9)
