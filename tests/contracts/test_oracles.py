@@ -19,18 +19,18 @@ Array = np.ndarray
 Start = tuple[Array, list[Array]]
 Run = tuple[Array, Sequence[Array], list[float]]
 
-SEEDS = (0, 1, 2)
-RANK = 6
-DEPTHS: dict[int, tuple[int, ...]] = {1: (RANK,), 2: (15, RANK), 3: (20, 12, RANK)}
+SEEDS = (0, 1)
+RANK = 4
+DEPTHS: dict[int, tuple[int, ...]] = {1: (RANK,), 2: (10, RANK), 3: (12, 8, RANK)}
 N_ITER, N_INNER, N_PRETRAIN = 300, 10, 30
 MARGIN = 1.001
 
 
 def problem(seed: int, signed: bool = False) -> Array:
-    """60 x 40, of rank 6 but for noise."""
+    """40 x 30, of rank 4 but for noise."""
     rng = np.random.default_rng(seed)
-    factor = rng.standard_normal((RANK, 40)) if signed else rng.random((RANK, 40))
-    X = rng.random((60, RANK)) @ factor + 0.1 * rng.standard_normal((60, 40))
+    factor = rng.standard_normal((RANK, 30)) if signed else rng.random((RANK, 30))
+    X = rng.random((40, RANK)) @ factor + 0.1 * rng.standard_normal((40, 30))
     return X if signed else np.maximum(X, 0)
 
 
@@ -123,8 +123,8 @@ def free_oracle(X: Array, H: Array, factors: list[Array]) -> Run:
 DUELS = [
     multiplicative(),
     *(smoothed(depth, theta) for depth in DEPTHS for theta in (0.0, 0.1, 0.5)),
-    *(sparse(depth, None, 0.0) for depth in (2, 3)),
-    *(sparse(depth, penalty, weight) for depth in (2, 3) for penalty in ("RL1", "RL2") for weight in (0.01, 0.1)),
+    sparse(2, None, 0.0),
+    *(sparse(2, penalty, weight) for penalty in ("RL1", "RL2") for weight in (0.01, 0.1)),
     *(free(depth, signed) for depth in DEPTHS for signed in (False, True)),
 ]
 
@@ -214,46 +214,68 @@ def test_gradients_of_lee_and_seung_are_those_of_its_loss() -> None:
 def test_gradients_of_deep_nsnmf_are_those_of_its_loss() -> None:
     X, H, factors = small_chain()
     theta = (0.1, 0.3, 0.5)
+
+    def loss(H: Array, factors: list[Array]) -> float:
+        return deep_nsnmf.loss(X, H, factors, theta)
+
     A = deep_nsnmf.below(factors, theta, 3)
-    assert_gradient(deep_nsnmf.codes_gradient(X, H, A), lambda V: deep_nsnmf.loss(X, V, factors, theta), H)
-    for i, Z in enumerate(factors):
-        B, A = deep_nsnmf.above(H, factors, theta, i), deep_nsnmf.below(factors, theta, i)
-        gradient = deep_nsnmf.factor_gradient(X, Z, B, A)
-        assert_gradient(gradient, lambda V, i=i: deep_nsnmf.loss(X, H, replaced(factors, i, V), theta), Z)
+    assert_gradient(deep_nsnmf.codes_gradient(H, A @ A.T, X @ A.T), lambda V: loss(V, factors), H)
+    B = deep_nsnmf.above(H, factors, theta, 0)
+    gradient = deep_nsnmf.first_factor_gradient(factors[0], B.T @ B, B.T @ X)
+    assert_gradient(gradient, lambda V: loss(H, replaced(factors, 0, V)), factors[0])
+    for i in (1, 2):
+        A, B = deep_nsnmf.below(factors, theta, i), deep_nsnmf.above(H, factors, theta, i)
+        gradient = deep_nsnmf.factor_gradient(factors[i], B.T @ B, A @ A.T, B.T @ X @ A.T)
+        assert_gradient(gradient, lambda V, i=i: loss(H, replaced(factors, i, V)), factors[i])
 
 
 @pytest.mark.parametrize("penalty", [None, "L", "R", "RL1", "RL2"])
 def test_gradients_of_sparse_deep_nmf_are_those_of_its_loss(penalty: str | None) -> None:
     X, H, factors = small_chain()
     mu, lam = (0.1, 0.2, 0.3), (0.4, 0.5, 0.6)
+    terms = [sparse_deep_nmf.on_factor(penalty, weight) for weight in mu]
 
     def loss(H: Array, factors: list[Array]) -> float:
         return sparse_deep_nmf.loss(X, H, factors, penalty, mu, lam)
 
-    P = sparse_deep_nmf.codes_penalty(penalty, lam[-1], 3)
-    gradient = sparse_deep_nmf.codes_gradient(X, H, sparse_deep_nmf.product(factors, 6), P)
+    C = sparse_deep_nmf.product(factors)
+    gradient = sparse_deep_nmf.codes_gradient(H, C @ C.T, X @ C.T, sparse_deep_nmf.on_codes(penalty, lam[-1]))
     assert_gradient(gradient, lambda V: loss(V, factors), H)
-    for i, Z in enumerate(factors):
-        codes = sparse_deep_nmf.reconstructed_codes(H, factors, i)
-        C = sparse_deep_nmf.product(factors[:i], 6)
-        P = sparse_deep_nmf.factor_penalty(penalty, mu[i], Z.shape[1])
-        gradient = sparse_deep_nmf.factor_gradient(X, Z, codes, C, P)
-        assert_gradient(gradient, lambda V, i=i: loss(H, replaced(factors, i, V)), Z)
+    G = sparse_deep_nmf.reconstructed_codes(H, factors, 0)
+    gradient = sparse_deep_nmf.first_factor_gradient(factors[0], G.T @ G, G.T @ X, terms[0])
+    assert_gradient(gradient, lambda V: loss(H, replaced(factors, 0, V)), factors[0])
+    for i in (1, 2):
+        G, C = sparse_deep_nmf.reconstructed_codes(H, factors, i), sparse_deep_nmf.product(factors[:i])
+        gradient = sparse_deep_nmf.factor_gradient(factors[i], G.T @ G, C @ C.T, G.T @ X @ C.T, terms[i])
+        assert_gradient(gradient, lambda V, i=i: loss(H, replaced(factors, i, V)), factors[i])
+
+
+def lower_features(factors: list[Array], layer: int) -> Array:
+    return deep_semi_nmf.product(factors[:layer]) if layer else np.eye(factors[0].shape[1])
 
 
 def test_gradients_of_deep_semi_nmf_are_those_of_its_loss() -> None:
     X, H, factors = small_chain(signed=True)
-    C = deep_semi_nmf.product(factors, 6)
+    C = deep_semi_nmf.product(factors)
     assert_gradient(deep_semi_nmf.codes_gradient(X, H, C), lambda V: deep_semi_nmf.loss(X, V, factors), H)
     for i, Z in enumerate(factors):
-        codes, C = deep_semi_nmf.reconstructed_codes(H, factors, i), deep_semi_nmf.product(factors[:i], 6)
+        codes, C = deep_semi_nmf.reconstructed_codes(H, factors, i), lower_features(factors, i)
         gradient = deep_semi_nmf.factor_gradient(X, Z, codes, C)
         assert_gradient(gradient, lambda V, i=i: deep_semi_nmf.loss(X, H, replaced(factors, i, V)), Z)
 
 
-def test_factor_update_of_deep_semi_nmf_makes_its_gradient_vanish() -> None:
+def test_factor_updates_of_deep_semi_nmf_make_the_gradient_vanish() -> None:
     X, H, factors = small_chain(signed=True)
-    for i in range(len(factors)):
-        codes, C = deep_semi_nmf.reconstructed_codes(H, factors, i), deep_semi_nmf.product(factors[:i], 6)
+    codes = deep_semi_nmf.reconstructed_codes(H, factors, 0)
+    Z = deep_semi_nmf.update_first_factor(X, codes)
+    np.testing.assert_allclose(deep_semi_nmf.factor_gradient(X, Z, codes, np.eye(6)), 0, atol=1e-9)
+    for i in (1, 2):
+        codes, C = deep_semi_nmf.reconstructed_codes(H, factors, i), lower_features(factors, i)
         Z = deep_semi_nmf.update_factor(X, codes, C)
         np.testing.assert_allclose(deep_semi_nmf.factor_gradient(X, Z, codes, C), 0, atol=1e-9)
+
+
+def test_codes_of_deep_semi_nmf_stand_still_where_the_gradient_vanishes() -> None:
+    _, H, factors = small_chain(signed=True)
+    C = deep_semi_nmf.product(factors)
+    np.testing.assert_allclose(deep_semi_nmf.update_codes(H @ C, H, C), H, rtol=1e-12)

@@ -1,7 +1,7 @@
-"""Yu, Zhou, Cichocki & Xie, "Learning the Hierarchical Parts of Objects by Deep Non-Smooth NMF" (2018): dnsNMF.
+"""Yu, Zhou, Cichocki & Xie, "Learning the Hierarchical Parts of Objects by Deep Non-Smooth Nonnegative Matrix
+Factorization" (2018): dnsNMF, Algorithm 1 (APG) and Algorithm 2 (pre-training and fine-tuning).
 
-Algorithm 1 (APG) and Algorithm 2 (pre-training and fine-tuning), X ≈ H S_m Z_m S_{m-1} ··· S_1 Z_1.
-The paper's X, Z_i, H_i, A_i, B_i are our Xᵀ, Z_iᵀ, H_iᵀ, `below`ᵀ, `above`ᵀ.
+X ≈ H S_m Z_m S_{m-1} ··· S_1 Z_1. The paper's X, Z_i, H_i, A_i, B_i are our Xᵀ, Z_iᵀ, H_iᵀ, `below`ᵀ, `above`ᵀ.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,8 +27,8 @@ def above(H: Array, factors: Sequence[Array], theta: Sequence[float], layer: int
 
 def below(factors: Sequence[Array], theta: Sequence[float], layer: int) -> Array:
     """S_{l-1} Z_{l-1} ··· S_1 Z_1, what stands on the right of Z_l; the paper's A_iᵀ, lines 6 and 10."""
-    product = np.eye(factors[0].shape[1])
-    for i in range(layer):
+    product = smoothing(len(factors[0]), theta[0]) @ factors[0]
+    for i in range(1, layer):
         product = smoothing(len(factors[i]), theta[i]) @ factors[i] @ product
     return product
 
@@ -38,14 +38,19 @@ def loss(X: Array, H: Array, factors: Sequence[Array], theta: Sequence[float]) -
     return 0.5 * float(np.sum((X - H @ below(factors, theta, len(factors))) ** 2))
 
 
-def codes_gradient(X: Array, H: Array, A: Array) -> Array:
+def codes_gradient(H: Array, AAt: Array, XAt: Array) -> Array:
     """(13), with A = S_m Z_m ··· S_1 Z_1 of (12)."""
-    return H @ A @ A.T - X @ A.T
+    return H @ AAt - XAt
 
 
-def factor_gradient(X: Array, Z: Array, B: Array, A: Array) -> Array:
+def first_factor_gradient(Z: Array, BtB: Array, BtX: Array) -> Array:
+    """The gradient of (18), with B = `above` of layer 1."""
+    return BtB @ Z - BtX
+
+
+def factor_gradient(Z: Array, BtB: Array, AAt: Array, BtXAt: Array) -> Array:
     """(21), with B = `above` and A = `below`."""
-    return B.T @ B @ Z @ A @ A.T - B.T @ X @ A.T
+    return BtB @ Z @ AAt - BtXAt
 
 
 def spectral_norm(matrix: Array) -> float:
@@ -64,15 +69,23 @@ def apg(start: Array, gradient: Callable[[Array], Array], lipschitz: float, n_in
     return H
 
 
+def update_first_factor(X: Array, Z: Array, B: Array, n_inner: int) -> Array:
+    """Algorithm 2, line 4."""
+    BtB, BtX = B.T @ B, B.T @ X
+    return apg(Z, lambda Y: first_factor_gradient(Y, BtB, BtX), spectral_norm(BtB), n_inner)
+
+
 def update_factor(X: Array, Z: Array, B: Array, A: Array, n_inner: int) -> Array:
-    """Lines 4 and 8, with the Lipschitz constant of proposition 1."""
-    lipschitz = spectral_norm(A @ A.T) * spectral_norm(B.T @ B)
-    return apg(Z, lambda Y: factor_gradient(X, Y, B, A), lipschitz, n_inner)
+    """Algorithm 2, line 8, with the Lipschitz constant of proposition 1."""
+    BtB, AAt, BtXAt = B.T @ B, A @ A.T, B.T @ X @ A.T
+    lipschitz = spectral_norm(AAt) * spectral_norm(BtB)
+    return apg(Z, lambda Y: factor_gradient(Y, BtB, AAt, BtXAt), lipschitz, n_inner)
 
 
 def update_codes(X: Array, H: Array, A: Array, n_inner: int) -> Array:
-    """Line 11, with the Lipschitz constant of lemma 1."""
-    return apg(H, lambda Y: codes_gradient(X, Y, A), spectral_norm(A @ A.T), n_inner)
+    """Algorithm 2, line 11, with the Lipschitz constant of lemma 1."""
+    AAt, XAt = A @ A.T, X @ A.T
+    return apg(H, lambda Y: codes_gradient(Y, AAt, XAt), spectral_norm(AAt), n_inner)
 
 
 def fine_tune(
@@ -81,8 +94,10 @@ def fine_tune(
     """Algorithm 2, lines 2 to 13: Z_1, Z_2..Z_m, H_m; the losses are those after each iteration."""
     factors, losses = list(factors), []
     for _ in range(n_iter):
-        for i in range(len(factors)):  # lines 3 to 9; for Z_1 the product below is the identity
-            B, A = above(H, factors, theta, i), below(factors, theta, i)
+        B = above(H, factors, theta, 0)  # line 3
+        factors[0] = update_first_factor(X, factors[0], B, n_inner)  # line 4
+        for i in range(1, len(factors)):  # lines 5 to 9
+            A, B = below(factors, theta, i), above(H, factors, theta, i)
             factors[i] = update_factor(X, factors[i], B, A, n_inner)
         A = below(factors, theta, len(factors))  # line 10
         H = update_codes(X, H, A, n_inner)  # line 11

@@ -30,10 +30,10 @@ def pseudo_inverse(A: Array) -> Array:
     return np.linalg.pinv(A, rcond=max(A.shape) * np.finfo(np.float64).eps)
 
 
-def product(factors: Sequence[Array], n_features: int) -> Array:
-    """C_i = Z_i ··· Z_1."""
-    C = np.eye(n_features)
-    for Z in factors:
+def product(factors: Sequence[Array]) -> Array:
+    """C_i = Z_i ··· Z_1, the paper's Ψᵀ of layer i+1."""
+    C = factors[0]
+    for Z in factors[1:]:
         C = Z @ C
     return C
 
@@ -47,11 +47,11 @@ def reconstructed_codes(H: Array, factors: Sequence[Array], layer: int) -> Array
 
 def loss(X: Array, H: Array, factors: Sequence[Array]) -> float:
     """½‖X - H Z_m ··· Z_1‖², (10)."""
-    return 0.5 * float(np.sum((X - H @ product(factors, X.shape[1])) ** 2))
+    return 0.5 * float(np.sum((X - H @ product(factors)) ** 2))
 
 
 def codes_gradient(X: Array, H: Array, C: Array) -> Array:
-    """∂/∂H_m of (10); the update (12) stands still where it vanishes."""
+    """∂/∂H_m of (10), the difference of denominator and numerator of (12), with C = C_m."""
     return (H @ C - X) @ C.T
 
 
@@ -60,15 +60,21 @@ def factor_gradient(X: Array, Z: Array, H: Array, C: Array) -> Array:
     return H.T @ (H @ Z @ C - X) @ C.T
 
 
+def update_first_factor(X: Array, H: Array) -> Array:
+    """(4), and (11) for i = 1, with H = H̃_1."""
+    return pseudo_inverse(H) @ X
+
+
 def update_factor(X: Array, H: Array, C: Array) -> Array:
     """(11), with H = H̃_i and C = C_{i-1}."""
     return pseudo_inverse(H) @ X @ pseudo_inverse(C)
 
 
 def update_codes(X: Array, H: Array, C: Array) -> Array:
-    """(12), with C = C_m."""
-    up = positive(X @ C.T) + H @ negative(C @ C.T)
-    down = negative(X @ C.T) + H @ positive(C @ C.T)
+    """(5), and (12) with C = C_m."""
+    XCt, CCt = X @ C.T, C @ C.T
+    up = positive(XCt) + H @ negative(CCt)
+    down = negative(XCt) + H @ positive(CCt)
     return H * np.sqrt(up / np.maximum(down, SMALLEST))
 
 
@@ -76,7 +82,7 @@ def semi_nmf(X: Array, H: Array, n_iter: int) -> tuple[Array, Array, list[float]
     """Update the factor (4) and the codes (5) in turn; the losses are those after each iteration."""
     losses = []
     for _ in range(n_iter):
-        Z = pseudo_inverse(H) @ X
+        Z = update_first_factor(X, H)
         H = update_codes(X, H, Z)
         losses.append(loss(X, H, [Z]))
     return H, Z, losses
@@ -86,10 +92,10 @@ def fine_tune(X: Array, H: Array, factors: Sequence[Array], n_iter: int) -> tupl
     """Algorithm 1 after its initialisation; the losses are those after each iteration."""
     factors, losses = list(factors), []
     for _ in range(n_iter):
-        for i in range(len(factors)):
-            C = product(factors[:i], X.shape[1])
-            factors[i] = update_factor(X, reconstructed_codes(H, factors, i), C)
-        H = update_codes(X, H, product(factors, X.shape[1]))
+        factors[0] = update_first_factor(X, reconstructed_codes(H, factors, 0))
+        for i in range(1, len(factors)):
+            factors[i] = update_factor(X, reconstructed_codes(H, factors, i), product(factors[:i]))
+        H = update_codes(X, H, product(factors))
         losses.append(loss(X, H, factors))
     return H, factors, losses
 

@@ -7,6 +7,7 @@ Algorithm 2, so they are left out, and so is their share of (18).
 """
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,32 +15,44 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-def feature_weight(penalty: str | None, mu: float) -> float:
-    """μ_l where the variant has a penalty on the factors: (10), (21), (27)."""
-    return mu if penalty in ("L", "RL1", "RL2") else 0.0
+class Term(NamedTuple):
+    """½ weight Σ_j ‖V[j, :]‖² over the rows of V >= 0, in the norm "L1" or "L2"."""
+
+    norm: str
+    weight: float
 
 
-def factor_penalty(penalty: str | None, mu: float, order: int) -> Array:
-    """P of ½ Tr(Z P Zᵀ), μ_l ξᵀξ of (13): ½ μ_l Σ_j ‖Z[j, :]‖₁² for Z >= 0."""
-    return feature_weight(penalty, mu) * np.ones((order, order))
+def on_factor(penalty: str | None, mu: float) -> Term:
+    """The penalty of Z_l in (14), (21) and (27)."""
+    return Term("L1", mu if penalty in ("L", "RL1", "RL2") else 0.0)
 
 
-def codes_penalty(penalty: str | None, lam: float, order: int) -> Array:
-    """P of ½ Tr(H P Hᵀ): λ eᵀe in (18) and (21), λ I in (27)."""
-    if penalty in ("R", "RL1"):
-        return lam * np.ones((order, order))
-    return (lam if penalty == "RL2" else 0.0) * np.eye(order)
+def on_codes(penalty: str | None, lam: float) -> Term:
+    """The penalty of H_L in (18), (21) and (27)."""
+    if penalty == "RL2":
+        return Term("L2", lam)
+    return Term("L1", lam if penalty in ("R", "RL1") else 0.0)
 
 
-def quadratic(V: Array, P: Array) -> float:
-    """½ Tr(V P Vᵀ)."""
-    return 0.5 * float(np.trace(V @ P @ V.T))
+def term_value(term: Term, V: Array) -> float:
+    """½ μ Tr((ξV)ᵀ(ξV)) or ½ λ ‖V‖²."""
+    return 0.5 * term.weight * float(np.sum(V.sum(axis=1) ** 2 if term.norm == "L1" else V**2))
 
 
-def product(factors: Sequence[Array], n_features: int) -> Array:
+def term_gradient(term: Term, V: Array) -> Array:
+    """μ ξᵀξ V or λ V."""
+    return term.weight * (V.sum(axis=1, keepdims=True) if term.norm == "L1" else V)
+
+
+def term_lipschitz(term: Term, V: Array) -> float:
+    """‖μ ξᵀξ‖₂, which is μ times the length of ξ, or λ."""
+    return term.weight * (V.shape[1] if term.norm == "L1" else 1)
+
+
+def product(factors: Sequence[Array]) -> Array:
     """C_l = Z_l ··· Z_1, the paper's Ψ_lᵀ."""
-    C = np.eye(n_features)
-    for Z in factors:
+    C = factors[0]
+    for Z in factors[1:]:
         C = Z @ C
     return C
 
@@ -55,21 +68,24 @@ def loss(
     X: Array, H: Array, factors: Sequence[Array], penalty: str | None, mu: Sequence[float], lam: Sequence[float]
 ) -> float:
     """(14), (18) with the top layer's term, (21) or (27)."""
-    fit = 0.5 * float(np.sum((X - H @ product(factors, X.shape[1])) ** 2))
-    on_factors = sum(
-        quadratic(Z, factor_penalty(penalty, one_mu, Z.shape[1])) for Z, one_mu in zip(factors, mu, strict=True)
-    )
-    return fit + on_factors + quadratic(H, codes_penalty(penalty, lam[-1], H.shape[1]))
+    fit = 0.5 * float(np.sum((X - H @ product(factors)) ** 2))
+    factor_terms = sum(term_value(on_factor(penalty, weight), Z) for Z, weight in zip(factors, mu, strict=True))
+    return fit + factor_terms + term_value(on_codes(penalty, lam[-1]), H)
 
 
-def codes_gradient(X: Array, H: Array, C: Array, P: Array) -> Array:
-    """(17), (24), (26), with C = C_l."""
-    return -X @ C.T + H @ C @ C.T + H @ P
+def codes_gradient(H: Array, CCt: Array, XCt: Array, term: Term) -> Array:
+    """(12), (17), (24), (26), with C = C_l."""
+    return -XCt + H @ CCt + term_gradient(term, H)
 
 
-def factor_gradient(X: Array, Z: Array, H: Array, C: Array, P: Array) -> Array:
-    """(13), (16), (25), with H = H̃_l and C = C_{l-1}."""
-    return -H.T @ X @ C.T + H.T @ H @ Z @ C @ C.T + Z @ P
+def first_factor_gradient(Z: Array, HtH: Array, HtX: Array, term: Term) -> Array:
+    """(13), (23), and (16) for l = 1, with H = H̃_1."""
+    return -HtX + HtH @ Z + term_gradient(term, Z)
+
+
+def factor_gradient(Z: Array, HtH: Array, CCt: Array, HtXCt: Array, term: Term) -> Array:
+    """(16), (25), with H = H̃_l and C = C_{l-1}."""
+    return -HtXCt + HtH @ Z @ CCt + term_gradient(term, Z)
 
 
 def spectral_norm(matrix: Array) -> float:
@@ -88,16 +104,25 @@ def optimal_gradient(start: Array, gradient: Callable[[Array], Array], lipschitz
     return H
 
 
-def update_codes(X: Array, H: Array, C: Array, P: Array, n_inner: int) -> Array:
+def update_codes(X: Array, H: Array, C: Array, term: Term, n_inner: int) -> Array:
     """Subalgorithm 1, with the Lipschitz constant of (24) and (26)."""
-    lipschitz = spectral_norm(C @ C.T) + spectral_norm(P)
-    return optimal_gradient(H, lambda Y: codes_gradient(X, Y, C, P), lipschitz, n_inner)
+    CCt, XCt = C @ C.T, X @ C.T
+    lipschitz = spectral_norm(CCt) + term_lipschitz(term, H)
+    return optimal_gradient(H, lambda Y: codes_gradient(Y, CCt, XCt, term), lipschitz, n_inner)
 
 
-def update_factor(X: Array, Z: Array, H: Array, C: Array, P: Array, n_inner: int) -> Array:
+def update_first_factor(X: Array, Z: Array, H: Array, term: Term, n_inner: int) -> Array:
+    """Subalgorithm 2 where nothing lies below, with the Lipschitz constant of (23)."""
+    HtH, HtX = H.T @ H, H.T @ X
+    lipschitz = spectral_norm(HtH) + term_lipschitz(term, Z)
+    return optimal_gradient(Z, lambda Y: first_factor_gradient(Y, HtH, HtX, term), lipschitz, n_inner)
+
+
+def update_factor(X: Array, Z: Array, H: Array, C: Array, term: Term, n_inner: int) -> Array:
     """Subalgorithm 2, with the Lipschitz constant of (16), also for (25)."""
-    lipschitz = spectral_norm(C @ C.T) * spectral_norm(H.T @ H) + spectral_norm(P)
-    return optimal_gradient(Z, lambda Y: factor_gradient(X, Y, H, C, P), lipschitz, n_inner)
+    HtH, CCt, HtXCt = H.T @ H, C @ C.T, H.T @ X @ C.T
+    lipschitz = spectral_norm(CCt) * spectral_norm(HtH) + term_lipschitz(term, Z)
+    return optimal_gradient(Z, lambda Y: factor_gradient(Y, HtH, CCt, HtXCt, term), lipschitz, n_inner)
 
 
 def fine_tune(
@@ -112,25 +137,24 @@ def fine_tune(
 ) -> tuple[Array, list[Array], list[float]]:
     """Algorithm 2 after its initialisation; μ and λ one a layer; the losses are those after each iteration."""
     factors, losses = list(factors), []
-    top_penalty = codes_penalty(penalty, lam[-1], H.shape[1])
+    terms = [on_factor(penalty, weight) for weight in mu]
     for _ in range(n_iter):
-        for i, Z in enumerate(factors):
-            P = factor_penalty(penalty, mu[i], Z.shape[1])
-            C = product(factors[:i], X.shape[1])
-            factors[i] = update_factor(X, Z, reconstructed_codes(H, factors, i), C, P, n_inner)
-        H = update_codes(X, H, product(factors, X.shape[1]), top_penalty, n_inner)
+        factors[0] = update_first_factor(X, factors[0], reconstructed_codes(H, factors, 0), terms[0], n_inner)
+        for i in range(1, len(factors)):
+            C = product(factors[:i])
+            factors[i] = update_factor(X, factors[i], reconstructed_codes(H, factors, i), C, terms[i], n_inner)
+        H = update_codes(X, H, product(factors), on_codes(penalty, lam[-1]), n_inner)
         losses.append(loss(X, H, factors, penalty, mu, lam))
     return H, factors, losses
 
 
 def pretrain_layer(
-    X: Array, H: Array, Z: Array, P_codes: Array, P_factor: Array, n_iter: int, n_inner: int
+    X: Array, H: Array, Z: Array, codes_term: Term, factor_term: Term, n_iter: int, n_inner: int
 ) -> tuple[Array, Array]:
     """Algorithm 1, steps 2.1 and 2.2: (11) or (22)."""
-    identity = np.eye(X.shape[1])
     for _ in range(n_iter):
-        H = update_codes(X, H, Z, P_codes, n_inner)
-        Z = update_factor(X, Z, H, identity, P_factor, n_inner)
+        H = update_codes(X, H, Z, codes_term, n_inner)
+        Z = update_first_factor(X, Z, H, factor_term, n_inner)
     return H, Z
 
 
@@ -149,10 +173,9 @@ def pretrain(
     for layer, rank in enumerate(layer_sizes):
         data = H
         H, Z = start(data, rank)
-        # Below the top, /RL1 and /RL2 have no penalty on the codes (22), (24).
-        on_codes = penalty if penalty == "R" or layer == len(layer_sizes) - 1 else None
-        P_codes = codes_penalty(on_codes, lam[layer], rank)
-        P_factor = factor_penalty(penalty, mu[layer], data.shape[1])
-        H, Z = pretrain_layer(data, H, Z, P_codes, P_factor, n_iter, n_inner)
+        # Below the top, /RL1 and /RL2 have no penalty on the codes: (22), (24).
+        penalised = penalty == "R" or layer == len(layer_sizes) - 1
+        codes_term = on_codes(penalty if penalised else None, lam[layer])
+        H, Z = pretrain_layer(data, H, Z, codes_term, on_factor(penalty, mu[layer]), n_iter, n_inner)
         factors.append(Z)
     return H, factors

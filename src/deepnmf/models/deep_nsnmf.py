@@ -23,7 +23,7 @@ class DeepNSNMF(DeepEstimator):
         "apg" is the paper's.
     max_iter : int, default=200
         Fine-tuning sweeps.
-    tol : float, default=1e-5
+    tol : float, default=1e-4
         Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
     pretrain_max_iter : int, default=50
         Sweeps of pre-training a layer.
@@ -79,7 +79,7 @@ class DeepNSNMF(DeepEstimator):
         init: Init = None,
         solver: SolverName = "hals",
         max_iter: int = 200,
-        tol: float = 1e-5,
+        tol: float = 1e-4,
         pretrain_max_iter: int = 50,
         pretrain_tol: float = 1e-4,
         output_layer: int = -1,

@@ -26,7 +26,7 @@ class DeepSemiNMF(DeepEstimator):
         How the codes are updated; factors are exact least squares.
     max_iter : int, default=200
         Fine-tuning sweeps.
-    tol : float, default=1e-5
+    tol : float, default=1e-4
         Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
     pretrain_max_iter : int, default=50
         Sweeps of pre-training a layer.
@@ -82,7 +82,7 @@ class DeepSemiNMF(DeepEstimator):
         init: Literal["svd", "random", "custom"] = "svd",
         solver: SolverName = "hals",
         max_iter: int = 200,
-        tol: float = 1e-5,
+        tol: float = 1e-4,
         pretrain_max_iter: int = 50,
         pretrain_tol: float = 1e-4,
         output_layer: int = -1,

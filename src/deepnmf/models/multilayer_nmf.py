@@ -33,7 +33,7 @@ class MultilayerNMF(DeepEstimator):
     solver : {"hals", "apg", "pg", "mu"}, default="hals"
     max_iter : int, default=200
         Sweeps a layer.
-    tol : float, default=1e-5
+    tol : float, default=1e-4
         Stop a layer when its loss falls by less than this part of itself a sweep, on average over five sweeps.
     output_layer : int, default=-1
         The layer whose codes `transform` gives.
@@ -75,7 +75,7 @@ class MultilayerNMF(DeepEstimator):
         init: Init = None,
         solver: SolverName = "hals",
         max_iter: int = 200,
-        tol: float = 1e-5,
+        tol: float = 1e-4,
         output_layer: int = -1,
         keep_codes: KeepCodes = "top",
         random_state: RandomStateLike = None,

@@ -66,7 +66,7 @@ class NMF(ShallowEstimator):
     >>> model.components_.shape
     (16, 64)
     >>> round(model.score(X), 2)
-    0.88
+    0.93
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012

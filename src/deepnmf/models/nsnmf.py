@@ -20,7 +20,7 @@ class NSNMF(ShallowEstimator):
         Start. None is "nndsvd", with random components above min(n_samples, n_features).
     solver : {"hals", "apg", "pg", "mu"}, default="hals"
     max_iter : int, default=200
-    tol : float, default=1e-5
+    tol : float, default=1e-4
         Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
     random_state : int, RandomState or None, default=None
     verbose : int, default=0
@@ -54,7 +54,7 @@ class NSNMF(ShallowEstimator):
         init: Init = None,
         solver: SolverName = "hals",
         max_iter: int = 200,
-        tol: float = 1e-5,
+        tol: float = 1e-4,
         random_state: RandomStateLike = None,
         verbose: int = 0,
     ) -> None:

@@ -23,7 +23,7 @@ class SemiNMF(ShallowEstimator):
     solver : {"hals", "apg", "pg", "mu"}, default="hals"
         How the codes are updated; the factor is exact least squares.
     max_iter : int, default=200
-    tol : float, default=1e-5
+    tol : float, default=1e-4
         Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
     random_state : int, RandomState or None, default=None
     verbose : int, default=0
@@ -58,7 +58,7 @@ class SemiNMF(ShallowEstimator):
         init: Literal["svd", "random", "custom"] = "svd",
         solver: SolverName = "hals",
         max_iter: int = 200,
-        tol: float = 1e-5,
+        tol: float = 1e-4,
         random_state: RandomStateLike = None,
         verbose: int = 0,
     ) -> None:

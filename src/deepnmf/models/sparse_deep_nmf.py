@@ -44,7 +44,7 @@ class SparseDeepNMF(DeepEstimator):
         "apg" is the paper's.
     max_iter : int, default=200
         Fine-tuning sweeps.
-    tol : float, default=1e-5
+    tol : float, default=1e-4
         Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
     pretrain_max_iter : int, default=50
         Sweeps of pre-training a layer.
@@ -82,8 +82,8 @@ class SparseDeepNMF(DeepEstimator):
     >>> from deepnmf.metrics import sparseness
     >>> X = load_digits().data / 16
     >>> plain = SparseDeepNMF((40, 10), random_state=0).fit(X)
-    >>> sparse = SparseDeepNMF((40, 10), penalty="L", feature_penalty=0.1, random_state=0).fit(X)
-    >>> bool(sparseness(sparse.features_[0]) > sparseness(plain.features_[0]))
+    >>> sparse = SparseDeepNMF((40, 10), penalty="L", feature_penalty=1, random_state=0).fit(X)
+    >>> bool(sparseness(sparse.components_) > sparseness(plain.components_))
     True
     """
 
@@ -104,7 +104,7 @@ class SparseDeepNMF(DeepEstimator):
         init: Init = None,
         solver: SolverName = "hals",
         max_iter: int = 200,
-        tol: float = 1e-5,
+        tol: float = 1e-4,
         pretrain_max_iter: int = 50,
         pretrain_tol: float = 1e-4,
         output_layer: int = -1,

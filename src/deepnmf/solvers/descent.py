@@ -11,7 +11,7 @@ from deepnmf.solvers.least_squares import least_change
 from deepnmf.solvers.steps import Moved, Solver
 
 MOST_INNER = 10
-ROUNDING = 1e-15  # of ‖X‖²: the loss is a difference of numbers of that size
+ROUNDING = 1e-14  # of ‖X‖²: the loss is a difference of numbers of that size
 COLUMNS_AT_ONCE = 512
 LIFT = 1e-3  # of the mean
 
