@@ -10,7 +10,7 @@ def folder(tmp_path):
     np.savez(
         tmp_path / "yale_32x32.npz", X=np.arange(12, dtype=np.uint8).reshape(3, 4), y=[0, 1, 0], image_shape=[2, 2]
     )
-    X = sparse.random_array((5, 7), density=0.4, format="csr", random_state=np.random.default_rng(0))
+    X = sparse.random(5, 7, density=0.4, format="csr", random_state=0)
     np.savez(tmp_path / "bbc_news.npz", data=X.data, indices=X.indices, indptr=X.indptr, shape=X.shape, y=np.arange(5))
     np.savez(tmp_path / "esc50_birds.npz", samples=np.ones((2, 3)), fold=[0, 1])
     return tmp_path

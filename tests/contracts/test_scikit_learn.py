@@ -16,7 +16,7 @@ from deepnmf import NMF
 OTHER_THINGS = re.compile(
     r"consistency$|non_negative_factorization|n_components_auto_no_h_update|w_h_not_used"
     r"|minibatch|mbnmf|initialize|beta_|special_sparse_dot|underflow|true_reconstruction|decreasing"
-    r"|multiplicative_update_sparse"
+    r"|multiplicative_update_sparse|deprecation"
 )
 
 
