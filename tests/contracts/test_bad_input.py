@@ -215,3 +215,14 @@ def test_more_components_than_the_data_has_rank_are_legal(model, shape):
     X = np.random.default_rng(0).random(shape)
     model = clone(model).set_params(random_state=0).fit(X)
     assert model.score(X) > 0.99
+
+
+@pytest.mark.parametrize("max_iter", [1, 5])
+def test_the_arrays_of_a_start_are_not_changed(max_iter):
+    X, rng = data(), np.random.default_rng(0)
+    W, H = rng.random((60, 4)), rng.random((4, 24))
+    start = W.copy(), H.copy()
+    NMF(4, init="custom", max_iter=max_iter, tol=0).fit(X, W=W, H=H)
+    DeepNSNMF((4,), init="custom", max_iter=max_iter, tol=0).fit(X, factors=[H], codes=W)
+    assert np.array_equal(W, start[0])
+    assert np.array_equal(H, start[1])

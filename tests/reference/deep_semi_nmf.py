@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-SMALLEST = np.finfo(np.float64).tiny  # the paper's ε: a denominator is never 0
+EPSILON = np.finfo(np.float64).eps  # the paper's ε: a denominator is never 0
 
 
 def positive(A: Array) -> Array:
@@ -75,7 +75,7 @@ def update_codes(X: Array, H: Array, C: Array) -> Array:
     XCt, CCt = X @ C.T, C @ C.T
     up = positive(XCt) + H @ negative(CCt)
     down = negative(XCt) + H @ positive(CCt)
-    return H * np.sqrt(up / np.maximum(down, SMALLEST))
+    return H * np.sqrt(up / np.maximum(down, EPSILON))
 
 
 def semi_nmf(X: Array, H: Array, n_iter: int) -> tuple[Array, Array, list[float]]:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-SMALLEST = np.finfo(np.float64).tiny  # a denominator is never 0
+EPSILON = np.finfo(np.float64).eps  # a denominator is never 0
 
 
 def loss(X: Array, H: Array, Z: Array) -> float:
@@ -30,7 +30,7 @@ def lee_seung(X: Array, H: Array, Z: Array, n_iter: int) -> tuple[Array, Array, 
     """Update codes and factor in turn; the losses are those after each iteration."""
     losses = []
     for _ in range(n_iter):
-        H = H * (X @ Z.T) / np.maximum(H @ (Z @ Z.T), SMALLEST)  # (4), left
-        Z = Z * (H.T @ X) / np.maximum((H.T @ H) @ Z, SMALLEST)  # (4), right
+        H = H * (X @ Z.T) / np.maximum(H @ (Z @ Z.T), EPSILON)  # (4), left
+        Z = Z * (H.T @ X) / np.maximum((H.T @ H) @ Z, EPSILON)  # (4), right
         losses.append(loss(X, H, Z))
     return H, Z, losses

@@ -75,8 +75,8 @@ class ChainEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _layer_start(self, engine: Engine, rank: int, rng: RandomState) -> tuple[Array, Array]:
         """Return initial codes and factor of one layer."""
-        init = getattr(self, "init", None)
-        return nonnegative_start(engine, rank, self._default_init if init in (None, "custom") else init, rng)
+        init = self._default_init if self.init in (None, "custom") else self.init
+        return nonnegative_start(engine, rank, init, rng)
 
     _default_init = "nndsvd"
 
@@ -89,6 +89,7 @@ class ChainEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         return [CodePenalty(np.zeros((len(Z), len(Z)))) for Z in chain.factors[:-1]]
 
     _output_layer_index = -1
+    _keeps_lower_codes = False
     _pretrain_max_iter = 0
     _pretrain_tol = 0.0
 
@@ -154,12 +155,11 @@ class ChainEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         on_sweep: OnSweep | None,
     ) -> tuple[State, History]:
         """Pre-train, then fine-tune."""
-        chain, codes = self._begin(engine, sizes, factors, codes, run)
-        objective = self._objective(chain.depth, (engine.n_samples, engine.n_features))
+        objective = self._objective(len(sizes), (engine.n_samples, engine.n_features))
         descent = ChainDescent(engine, objective, SOLVERS[self._solver_name])
         return minimise(
             descent.advance,
-            descent.start(codes, chain),
+            descent.start(*self._begin(engine, sizes, factors, codes, run)),
             max_iter=self.max_iter,
             tol=self.tol,
             run=run,
@@ -173,15 +173,15 @@ class ChainEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         factors: Sequence[Array] | None,
         codes: Array | None,
         run: Run,
-    ) -> tuple[Chain, Array]:
-        """Given factors first, pre-trained ones above them."""
+    ) -> tuple[Array, Chain]:
+        """Return the start: given factors first, pre-trained ones above them."""
         rng = check_random_state(self.random_state)
         theta = self._smoothing(len(sizes))
         plan = self._plan(rng, run, self._pretrain_max_iter if len(sizes) > 1 else 0, self._pretrain_tol)
         given = [np.asarray(Z, dtype=np.float64) for Z in factors or []]
         stack = pretrain(engine, sizes, theta, self._layer_objectives(len(sizes)), plan, given=given)
         chain = Chain.of(stack.factors, theta, self._nonnegative)
-        return chain, stack.codes if codes is None else np.asarray(codes)
+        return (stack.codes if codes is None else np.array(codes)), chain
 
     def _plan(
         self, rng: RandomState, run: Run, max_iter: int, tol: float, on_sweep: OnSweep | None = None
@@ -210,7 +210,7 @@ class ChainEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         self._set_chain(chain, scales, penalties, engine.dtype)
         self.reconstruction_err_ = self._residual(engine, codes, len(self.factors_) - 1)
         self.codes_ = [codes]
-        if getattr(self, "keep_codes", "top") == "all":
+        if self._keeps_lower_codes:
             lower = range(self._chain.depth - 1)
             self.codes_ = [*(self._encoded(engine, layer) for layer in lower), codes]
         self.loss_curve_ = np.array(history.losses)
@@ -404,11 +404,10 @@ class ChainEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
     def _check_start(
         self, X: Matrix, sizes: tuple[int, ...], factors: Sequence[Array] | None, codes: Array | None
     ) -> None:
-        init = getattr(self, "init", None)
-        if init == "custom" and factors is None:
+        if self.init == "custom" and factors is None:
             raise ValueError("init='custom' needs a start: pass factors=[Z_1, ...] to fit.")
-        if init in NNDSVD:
-            check_rank(init, X.shape, sizes)
+        if self.init in NNDSVD:
+            check_rank(self.init, X.shape, sizes)
         widths = (X.shape[1], *sizes)
         for layer, Z in enumerate(factors or []):
             if layer >= len(sizes):
@@ -481,6 +480,10 @@ class DeepEstimator(ChainEstimator):
     @property
     def _output_layer_index(self) -> int:  # type: ignore[override]
         return int(self.output_layer)
+
+    @property
+    def _keeps_lower_codes(self) -> bool:  # type: ignore[override]
+        return bool(self.keep_codes == "all")
 
     @property
     def _pretrain_max_iter(self) -> int:  # type: ignore[override]
