@@ -226,3 +226,18 @@ def test_the_arrays_of_a_start_are_not_changed(max_iter):
     DeepNSNMF((4,), init="custom", max_iter=max_iter, tol=0).fit(X, factors=[H], codes=W)
     assert np.array_equal(W, start[0])
     assert np.array_equal(H, start[1])
+
+
+def test_a_list_of_lists_is_data_and_a_start_too():
+    X, rng = data(), np.random.default_rng(0)
+    W, H = rng.random((60, 4)), rng.random((4, 24))
+    lists = NMF(4, init="custom", max_iter=3, tol=0).fit(X.tolist(), W=W.tolist(), H=H.tolist())
+    assert np.array_equal(lists.components_, NMF(4, init="custom", max_iter=3, tol=0).fit(X, W=W, H=H).components_)
+
+
+def test_codes_given_to_a_free_chain_are_not_undone_by_factors_that_do_not_belong_to_them():
+    X, rng = data() - 0.5, np.random.default_rng(0)
+    good = SemiNMF(4, random_state=0).fit(X)
+    factors = [rng.standard_normal((8, 24)), rng.standard_normal((4, 8))]
+    model = DeepSemiNMF((8, 4), init="custom", max_iter=1, tol=0).fit(X, factors=factors, codes=good.codes_[-1])
+    assert model.reconstruction_err_ <= good.reconstruction_err_ * (1 + 1e-9)

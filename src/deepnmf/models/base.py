@@ -33,6 +33,7 @@ from deepnmf.solvers import (
     minimise,
     nonnegative_start,
     pretrain,
+    refitted,
     residual_norm,
 )
 
@@ -181,7 +182,10 @@ class ChainEstimator(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         given = [np.asarray(Z, dtype=np.float64) for Z in factors or []]
         stack = pretrain(engine, sizes, theta, self._layer_objectives(len(sizes)), plan, given=given)
         chain = Chain.of(stack.factors, theta, self._nonnegative)
-        return (stack.codes if codes is None else np.array(codes)), chain
+        if codes is None:
+            return stack.codes, chain
+        codes = np.array(codes, dtype=engine.dtype)
+        return codes, chain if self._nonnegative else refitted(engine, codes, chain)
 
     def _plan(
         self, rng: RandomState, run: Run, max_iter: int, tol: float, on_sweep: OnSweep | None = None

@@ -136,17 +136,14 @@ class NMF(ShallowEstimator):
         """
         self._validate_params()
         self._check_loss()
-        custom = self.init == "custom"
-        if not custom and (W is not None or H is not None):
+        if self.init != "custom" and (W is not None or H is not None):
             warnings.warn(
                 "When init!='custom', provided W or H are ignored. Set  init='custom' to use them as initialization.",
                 RuntimeWarning,
                 stacklevel=2,
             )
-        if not custom:
-            return self._fit(X, on_sweep=on_sweep)
-        W, H = self._check_custom(X, W, H)
-        return self._fit(X, factors=[H], codes=W, on_sweep=on_sweep)
+            W = H = None
+        return self._fit(X, factors=None if H is None else [H], codes=W, on_sweep=on_sweep)
 
     @property
     def n_components_(self) -> int:
@@ -189,26 +186,27 @@ class NMF(ShallowEstimator):
                 " only the Frobenius loss (2) is supported."
             )
 
-    def _check_custom(self, X: Matrix, W: Array | None, H: Array | None) -> tuple[Array, Array]:
-        """Take a custom start, or refuse it in scikit-learn's words."""
-        n_samples, n_features = X.shape
-        n_components = self.n_components if isinstance(self.n_components, Integral) else None
-        H = _check_init(H, (n_components, n_features), "NMF (input H)")
-        W = _check_init(W, (n_samples, n_components), "NMF (input W)")
-        dtype = X.dtype if X.dtype in ("float32", "float64") else "float64"
-        if H.dtype != dtype or W.dtype != dtype:
+    def _check_start(
+        self, X: Matrix, sizes: tuple[int, ...], factors: Sequence[Array] | None, codes: Array | None
+    ) -> None:
+        """Refuse a custom start in scikit-learn's words."""
+        if self.init != "custom":
+            return super()._check_start(X, sizes, factors, codes)
+        H = _check_init(factors[0] if factors else None, (sizes[0], X.shape[1]), "NMF (input H)")
+        W = _check_init(codes, (X.shape[0], sizes[0]), "NMF (input W)")
+        if H.dtype != X.dtype or W.dtype != X.dtype:
             raise TypeError(
                 f"H and W should have the same dtype as X. Got H.dtype = {H.dtype} and W.dtype = {W.dtype}."
             )
-        return W, H
+        return None
 
 
-def _check_init(A: Array | None, shape: tuple[int | None, int | None], whom: str) -> Array:
+def _check_init(A: Array | None, shape: tuple[int, int], whom: str) -> Array:
     if A is None:
         raise ValueError(f"init='custom' needs W and H, but {whom} is missing.")
     A = check_array(A, input_name=whom)
     for axis, name in enumerate(("first", "second")):
-        if shape[axis] is not None and A.shape[axis] != shape[axis]:
+        if A.shape[axis] != shape[axis]:
             raise ValueError(
                 f"Array with wrong {name} dimension passed to {whom}. Expected {shape[axis]}, but got {A.shape[axis]}."
             )

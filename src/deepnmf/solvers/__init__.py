@@ -4,7 +4,7 @@ from deepnmf.solvers.descent import ChainDescent, State
 from deepnmf.solvers.encoding import encode_rows, nonlinear_residual_norm, residual_norm
 from deepnmf.solvers.loop import History, OnSweep, Run, minimise
 from deepnmf.solvers.pretraining import LayerwisePlan, Stack, pretrain
-from deepnmf.solvers.starts import NNDSVD, free_start, nonnegative_start
+from deepnmf.solvers.starts import NNDSVD, free_start, nonnegative_start, refitted
 from deepnmf.solvers.steps import SOLVERS, Solver
 
 __all__ = [
@@ -24,5 +24,6 @@ __all__ = [
     "nonlinear_residual_norm",
     "nonnegative_start",
     "pretrain",
+    "refitted",
     "residual_norm",
 ]

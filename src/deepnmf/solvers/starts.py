@@ -3,8 +3,10 @@
 import numpy as np
 from scipy import linalg
 
-from deepnmf.arrays import Array
-from deepnmf.engines import Engine
+from deepnmf.arrays import Array, Matrix
+from deepnmf.engines import Engine, Sums
+from deepnmf.objective import Chain, Statistics
+from deepnmf.solvers.least_squares import least_change
 from deepnmf.solvers.svd import truncated_svd
 
 NNDSVD = ("nndsvd", "nndsvda", "nndsvdar")
@@ -90,10 +92,27 @@ def _above_minima(U: Array) -> Array:
 
 def regress(engine: Engine, codes: Array) -> Array:
     """The factor that fits best for given codes, lstsq(H, X)."""
+    stats = statistics(engine, codes)
+    return np.asarray(linalg.lstsq(stats.K, stats.M, lapack_driver="gelsy", check_finite=False)[0])
 
-    def sums(X_b: Array, rows: tuple[Array, ...]) -> tuple[tuple[()], tuple[Array, Array]]:
-        V = np.ascontiguousarray(rows[0].T)
-        return (), (V @ X_b, V.astype(np.float64) @ rows[0].astype(np.float64))
 
-    _, (M, K) = engine.sweep((codes,), sums)
-    return np.asarray(linalg.lstsq(K, M, lapack_driver="gelsy", check_finite=False)[0])
+def refitted(engine: Engine, codes: Array, chain: Chain) -> Chain:
+    """The free chain nearest to the given one that fits best for given codes.
+
+    A sweep begins with the codes: factors that do not belong to them would undo them.
+    """
+    stats = statistics(engine, codes)
+    for layer in range(chain.depth):
+        chain = chain.with_factor(layer, least_change(chain, layer, stats)[0])
+    return chain
+
+
+def statistics(engine: Engine, codes: Array) -> Statistics:
+    """HᵀX, HᵀH and Hᵀ1 of given codes, in one pass."""
+    _, (M, K, sums) = engine.sweep((codes,), _add_up)
+    return Statistics(M, K, sums, engine.sqnorm)
+
+
+def _add_up(X_b: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+    H = rows[0].astype(np.float64, copy=False)
+    return (), (np.ascontiguousarray(rows[0].T) @ X_b, H.T @ H, H.sum(axis=0))
