@@ -2,7 +2,8 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any
 
-from deepnmf.models.base import DeepEstimator, Init, KeepCodes, RandomStateLike, SolverName, per_layer
+from deepnmf.models.base import DeepEstimator, Init, KeepCodes, RandomStateLike, SolverName
+from deepnmf.models.checks import per_layer
 
 
 class DeepNSNMF(DeepEstimator):

@@ -8,7 +8,8 @@ from sklearn.utils._param_validation import StrOptions
 
 from deepnmf.arrays import Array
 from deepnmf.engines import Engine, RowsInMemory
-from deepnmf.models.base import DeepEstimator, Init, KeepCodes, RandomStateLike, SolverName, per_layer
+from deepnmf.models.base import DeepEstimator, Init, KeepCodes, RandomStateLike, SolverName
+from deepnmf.models.checks import per_layer
 from deepnmf.objective import ACTIVATIONS, Activation, Chain
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.solvers import History, OnSweep, Run, State, encode_rows, nonlinear_residual_norm, pretrain

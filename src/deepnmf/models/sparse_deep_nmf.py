@@ -5,7 +5,8 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from deepnmf.models.base import DeepEstimator, Init, KeepCodes, RandomStateLike, SolverName, per_layer
+from deepnmf.models.base import DeepEstimator, Init, KeepCodes, RandomStateLike, SolverName
+from deepnmf.models.checks import per_layer
 from deepnmf.objective import (
     Chain,
     CodePenalty,

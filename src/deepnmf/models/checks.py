@@ -1,0 +1,69 @@
+"""Checks of parameters and starts: one sentence that names what was found and what is expected."""
+
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_array, check_non_negative
+
+from deepnmf.arrays import Array
+
+FLOATS = [np.float64, np.float32]
+
+
+def layer_sizes(sizes: object) -> tuple[int, ...]:
+    """Check layer sizes; one integer is one layer."""
+    sizes = (sizes,) if isinstance(sizes, Integral) else sizes
+    try:
+        values: tuple[Any, ...] = tuple(sizes)  # type: ignore[arg-type]
+    except TypeError:
+        values = ()
+    if not values:
+        raise ValueError(f"layer_sizes must hold one positive integer a layer, got {sizes!r}.")
+    for size in values:
+        if not isinstance(size, Integral) or isinstance(size, bool):
+            raise TypeError(f"layer_sizes must hold integers, got {size!r} in {sizes!r}.")
+        if size < 1:
+            raise ValueError(f"layer_sizes must be positive, got {size!r} in {sizes!r}.")
+    return tuple(int(size) for size in values)
+
+
+def per_layer(value: float | Sequence[float], depth: int, name: str, low: float, high: float) -> tuple[float, ...]:
+    """One number for all layers, or one a layer, within bounds."""
+    values: tuple[Any, ...] = (value,) * depth if isinstance(value, Real) else tuple(value)  # type: ignore[arg-type]
+    if len(values) != depth:
+        raise ValueError(f"{name} has {len(values)} values, but the model has {depth} layers.")
+    for one in values:
+        if not isinstance(one, Real) or not low <= float(one) <= high:
+            raise ValueError(f"{name} must be a number from {low:g} to {high:g}, or one a layer; got {one!r}.")
+    return tuple(float(one) for one in values)
+
+
+def check_rank(init: str, shape: tuple[int, int], sizes: tuple[int, ...]) -> None:
+    """Refuse an explicit NNDSVD above the rank, in scikit-learn's words."""
+    n_samples, width = shape
+    for size in sizes:
+        if size > min(n_samples, width):
+            raise ValueError(
+                f"init = '{init}' can only be used when n_components <= min(n_samples, n_features)"
+                + ("" if len(sizes) == 1 else f", layer by layer; got {size} for ({n_samples}, {width})")
+            )
+        width = size
+
+
+def check_output_layer(output_layer: int, depth: int) -> None:
+    """Refuse a layer that is not there."""
+    if not -depth <= output_layer < depth:
+        raise ValueError(
+            f"output_layer is {output_layer}, but the model has {depth} layers: expected {-depth} to {depth - 1}."
+        )
+
+
+def check_start_array(array: Array, shape: tuple[int, int], whom: str, name: str, nonnegative: bool) -> None:
+    """Refuse a matrix to start from that the model cannot use."""
+    array = check_array(array, dtype=FLOATS, input_name=name)
+    if array.shape != shape:
+        raise ValueError(f"{name} has shape {array.shape}, but the model needs {shape}.")
+    if nonnegative:
+        check_non_negative(array, f"{whom} ({name})")
