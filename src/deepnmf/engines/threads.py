@@ -25,26 +25,40 @@ class _BlasGuard:
     def __init__(self) -> None:
         self._lock = Lock()
         self._holders = 0
-        self._limiter: Any = None
         self._width = 1
+        self._blas: Any = None
+        self._limiter: Any = None
 
     def acquire(self) -> int:
         """Enter, and return how many threads BLAS was allowed before anyone entered."""
         with self._lock:
             if self._holders == 0:
-                controller = ThreadpoolController().select(user_api="blas")
-                self._width = max((lib["num_threads"] for lib in controller.info()), default=_cpu_count())
-                self._limiter = controller.limit(limits=1)
+                self._blas = ThreadpoolController().select(user_api="blas")
+                self._width = max((lib["num_threads"] for lib in self._blas.info()), default=_cpu_count())
+                _let_this_thread_set(self._blas)
+                self._limiter = self._blas.limit(limits=1)
             self._holders += 1
             return self._width
 
+    def hold_this_thread(self) -> None:
+        """Where every thread has a limit of its own (OpenMP), a pool's threads need theirs too."""
+        self._blas.limit(limits=1)
+
     def release(self) -> None:
-        """Leave; the last one restores BLAS."""
+        """Leave; the last one restores BLAS, whichever thread it is."""
         with self._lock:
             self._holders -= 1
             if self._holders == 0:
+                _let_this_thread_set(self._blas)
                 self._limiter.restore_original_limits()
-                self._limiter = None
+                _let_this_thread_set(self._blas)
+
+
+def _let_this_thread_set(blas: ThreadpoolController) -> None:
+    """Since 3.8 threadpoolctl lets only the first thread that asked set OpenBLAS; our guard is shared by all."""
+    for lib in blas.lib_controllers:
+        if hasattr(lib, "clear_controlling_thread"):
+            lib.clear_controlling_thread(force=True)
 
 
 def _cpu_count() -> int:
@@ -59,7 +73,7 @@ class Workers:
 
     def __enter__(self) -> Self:
         self.width = _guard.acquire()
-        self._pool = ThreadPoolExecutor(self.width) if self.width > 1 else None
+        self._pool = ThreadPoolExecutor(self.width, initializer=_guard.hold_this_thread) if self.width > 1 else None
         return self
 
     def __exit__(
