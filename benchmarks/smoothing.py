@@ -18,11 +18,11 @@ from deepnmf.datasets import load
 from deepnmf.metrics import clustering_accuracy, sparseness
 
 PROBLEMS = {
-    "digits": ((40, 10), None),
-    "yale_32x32": ((60, 15), None),
-    "orl_32x32": ((100, 40), None),
-    "coil20_32x32": ((100, 40), None),
-    "pie_pose27": ((300, 160), None),
+    "digits": (40, 10),
+    "yale_32x32": (60, 15),
+    "orl_32x32": (100, 40),
+    "coil20_32x32": (100, 40),
+    "pie_pose27": (300, 160),
 }
 THETAS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 
@@ -35,11 +35,11 @@ def problem(name):
 
 def scales(model):
     """The top codes as optimised, with unit features, and with unit rows of what they are multiplied by."""
-    H = model.codes_[-1]
+    H = model.codes_[-1] * model._code_scales[-1]
     return {
         "as optimised": H,
-        "unit C": H * np.linalg.norm(model.components_, axis=1),
-        "unit SC": H * np.linalg.norm(model._chain.decoder(), axis=1),
+        "unit C": H * np.linalg.norm(model._chain.features()[-1], axis=1),
+        "unit SC": model.codes_[-1],
     }
 
 
@@ -55,7 +55,7 @@ def main():
     warnings.simplefilter("ignore", ConvergenceWarning)
     print("| data | θ | error / error at θ = 0 | sparseness by layer | as optimised | unit C | unit SC |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
-    for name, (sizes, _) in PROBLEMS.items():
+    for name, sizes in PROBLEMS.items():
         X, y = problem(name)
         base = None
         for theta in THETAS:
