@@ -55,6 +55,25 @@ def test_what_cannot_be_saved_is_named_and_nothing_is_written(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_model_file_can_be_read_by_whoever_may_read_new_files(tmp_path):
+    (tmp_path / "other").touch()
+    NMF(3, random_state=0).fit(data()).save(tmp_path / "model")
+    assert (tmp_path / "model").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+def test_a_model_of_ones_own_class_is_not_saved(tmp_path):
+    class Mine(NMF):
+        pass
+
+    with pytest.raises(TypeError, match="Mine cannot be saved"):
+        Mine(3, random_state=0).fit(data()).save(tmp_path / "model")
+
+
+def test_a_folder_is_no_model(tmp_path):
+    with pytest.raises(ValueError, match="is not a deepnmf model"):
+        deepnmf.load(tmp_path)
+
+
 def test_an_unfitted_model_is_not_saved(tmp_path):
     from sklearn.exceptions import NotFittedError
 

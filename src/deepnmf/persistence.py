@@ -26,10 +26,18 @@ def write(path: str | os.PathLike[str], description: dict[str, Any], tensors: di
             file.write(payload)
             file.flush()
             os.fsync(file.fileno())
+        os.chmod(beside, _mode_of_a_new_file())
         os.replace(beside, target)
     except BaseException:
         Path(beside).unlink(missing_ok=True)
         raise
+
+
+def _mode_of_a_new_file() -> int:
+    """What `open` would have given it; mkstemp lets only its owner read."""
+    umask = os.umask(0)
+    os.umask(umask)
+    return 0o666 & ~umask
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -40,7 +48,9 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
         with safe_open(path, framework="numpy") as file:
             description = json.loads((file.metadata() or {}).get(KEY, "{}"))
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
-    except (SafetensorError, json.JSONDecodeError) as error:
+    except FileNotFoundError:
+        raise
+    except (SafetensorError, json.JSONDecodeError, OSError) as error:
         raise ValueError(f"{path} is not a deepnmf model: {error}.") from error
     return description, tensors
 

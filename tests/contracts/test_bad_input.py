@@ -129,10 +129,13 @@ def test_an_explicit_nndsvd_start_above_the_rank_is_refused(init):
         (NSNMF(4, init="custom"), "init='custom' needs a start"),
         (SemiNMF(4, init="nndsvd"), "The 'init' parameter of SemiNMF"),
         (DeepNSNMF((8, 4), theta=(0.1, 0.2, 0.3)), "theta has 3 values, but the model has 2 layers"),
-        (DeepNSNMF((8, 4), theta=(0.1, 1.2)), "theta must be a number from 0 to 1, or one a layer; got 1.2"),
+        (DeepNSNMF((8, 4), theta=(0.1, 1.2)), "theta must be a finite number from 0 to 1, or one a layer; got 1.2"),
         (DeepNSNMF((8, 4), output_layer=2), "output_layer is 2, but the model has 2 layers: expected -2 to 1"),
         (SparseDeepNMF((8, 4), penalty="L1"), "The 'penalty' parameter of SparseDeepNMF"),
-        (SparseDeepNMF((8, 4), penalty="L", feature_penalty=-1), "feature_penalty must be a number from 0 to inf"),
+        (
+            SparseDeepNMF((8, 4), penalty="L", feature_penalty=-1),
+            "feature_penalty must be a finite number of at least 0",
+        ),
         (
             SparseDeepNMF((8, 4), penalty="R", code_penalty=(1,)),
             "code_penalty has 1 values, but the model has 2 layers",
@@ -241,3 +244,77 @@ def test_codes_given_to_a_free_chain_are_not_undone_by_factors_that_do_not_belon
     factors = [rng.standard_normal((8, 24)), rng.standard_normal((4, 8))]
     model = DeepSemiNMF((8, 4), init="custom", max_iter=1, tol=0).fit(X, factors=factors, codes=good.codes_[-1])
     assert model.reconstruction_err_ <= good.reconstruction_err_ * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    "factors", [np.ones((4, 24)), np.ones((1, 4, 24)), 5, [1.0, 2.0]], ids=["matrix", "stack", "5", "numbers"]
+)
+def test_factors_that_are_no_list_of_matrices_are_refused(factors):
+    with pytest.raises(TypeError, match="factors must be a list of matrices"):
+        SemiNMF(4, init="custom").fit(data(), factors=factors)
+
+
+@pytest.mark.parametrize("H", [3, np.ones(4), sparse.csr_array(np.ones((4, 24)))], ids=["3", "1-D", "sparse"])
+def test_a_custom_start_of_nmf_that_is_no_dense_matrix_is_refused(H):
+    with pytest.raises((TypeError, ValueError), match="Expected 2D array|Sparse data was passed"):
+        NMF(4, init="custom").fit(data(), W=np.ones((60, 4)), H=H)
+
+
+def test_codes_cannot_start_greedy_layers():
+    with pytest.raises(ValueError, match="codes cannot start a MultilayerNMF"):
+        MultilayerNMF((8, 4)).fit(data(), codes=np.ones((60, 4)))
+
+
+def test_a_refused_fit_leaves_the_model_as_it_was():
+    X = data()
+    model = NSNMF(4, random_state=0).fit(X)
+    codes = model.transform(X)
+    with pytest.raises(ValueError, match="factors"):
+        model.fit(X[:, :5], factors=[np.ones((3, 3))])
+    assert model.n_features_in_ == 24
+    assert np.array_equal(model.transform(X), codes)
+
+
+@every_model
+@pytest.mark.parametrize(("scale", "dtype"), [(1e30, np.float32), (1e200, np.float64), (1e-200, np.float64)])
+def test_values_whose_squares_leave_the_number_range_are_refused(model, scale, dtype):
+    with np.errstate(over="ignore"), pytest.raises(ValueError, match="X is too large or too small, scale it"):
+        clone(model).fit((data() * scale).astype(dtype))
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0, 100.0, 1e4])
+@pytest.mark.parametrize("solver", ["hals", "apg", "pg", "mu"])
+@pytest.mark.parametrize("penalty", ["L", "R", "RL1", "RL2"])
+def test_no_penalty_is_so_large_that_the_fit_is_worse_than_nothing(penalty, solver, weight):
+    X = data()
+    model = SparseDeepNMF(
+        (8, 4), penalty=penalty, feature_penalty=weight, code_penalty=weight, solver=solver, random_state=0
+    )
+    model.set_params(max_iter=100).fit(X)
+    assert np.isfinite(model.reconstruction_err_)
+    assert all(np.isfinite(Z).all() for Z in model.factors_)
+    if solver == "hals":
+        assert model.loss_curve_[-1] <= 0.5 * np.sum(X**2) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("solver", ["cd", "apg", "pg", "mu"])
+@pytest.mark.parametrize("alpha", [0.02, 0.2, 2.0, 200.0])
+@pytest.mark.parametrize("l1_ratio", [0.0, 1.0])
+def test_features_that_a_penalty_kills_cost_nothing(solver, alpha, l1_ratio):
+    X = data()
+    model = NMF(6, alpha_W=alpha, l1_ratio=l1_ratio, solver=solver, random_state=0).fit(X)
+    assert np.isfinite(model.loss_curve_).all()
+    assert np.isfinite(model.components_).all()
+    if solver == "cd":
+        assert model.loss_curve_[-1] <= 0.5 * np.sum(X**2) * (1 + 1e-9)
+        dead = ~model.components_.any(axis=1)
+        assert l1_ratio == 0 or not model.codes_[-1][:, dead].any()
+
+
+def test_duplicate_entries_of_a_sparse_matrix_add_up_and_it_is_not_changed():
+    A = sparse.csr_matrix(data())
+    doubled = sparse.csr_matrix((np.repeat(A.data / 2, 2), np.repeat(A.indices, 2), A.indptr * 2), shape=A.shape)
+    model, expected = NMF(3, random_state=0).fit(doubled), NMF(3, random_state=0).fit(A)
+    assert doubled.nnz == 2 * A.nnz
+    assert model.reconstruction_err_ == pytest.approx(expected.reconstruction_err_)
+    assert model.score(doubled) == pytest.approx(expected.score(A))

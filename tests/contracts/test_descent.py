@@ -6,6 +6,7 @@ from sklearn.base import clone
 
 from catalogue import VARIANTS, data, name_of
 from deepnmf import NMF, DeepNSNMF, SparseDeepNMF
+from deepnmf.metrics import sparseness
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 every_variant = pytest.mark.parametrize("model", VARIANTS, ids=name_of)
@@ -102,15 +103,14 @@ def test_on_sweep_sees_every_sweep_and_can_stop():
     assert np.array_equal(model.loss_curve_, [loss for _, loss in seen])
 
 
+@pytest.mark.parametrize("sizes", [(5,), (8, 5)])
 @pytest.mark.parametrize("penalty", ["L", "R"])
-def test_a_one_sided_penalty_changes_sparseness_and_not_only_the_scale(penalty):
-    from deepnmf.metrics import sparseness
-
+def test_a_one_sided_penalty_changes_sparseness_and_not_only_the_scale(penalty, sizes):
     X = data(n=100, p=40, rank=8, noise=0.3)
-    weights = (0.0, 0.05, 0.5)
     measured = []
-    for weight in weights:
-        model = SparseDeepNMF((8, 5), penalty=penalty, feature_penalty=weight, code_penalty=weight, random_state=0)
-        model.fit(X)
-        measured.append(sparseness(model.factors_[0]) if penalty == "L" else sparseness(model.codes_[-1]))
+    for weight in (0.0, 0.05, 0.5):
+        model = SparseDeepNMF(sizes, penalty=penalty, feature_penalty=weight, code_penalty=weight, random_state=0).fit(
+            X
+        )
+        measured.append(sparseness(model.components_ if penalty == "L" else model.codes_[-1]))
     assert measured[0] < measured[1] < measured[2]

@@ -29,7 +29,7 @@ def test_more_features_than_dimensions_still_give_an_optimum(order):
     D, X = rng.random((order, 12)), rng.random((20, 12))
     H = solve_rows(D @ D.T, X @ D.T)
     best = [nnls(D.T, x)[1] for x in X]
-    assert np.allclose(np.linalg.norm(X - H @ D, axis=1), best, atol=1e-3)
+    assert np.allclose(np.linalg.norm(X - H @ D, axis=1), best, atol=1e-8)
 
 
 def test_mixed_signs_and_penalties_meet_the_optimality_conditions():

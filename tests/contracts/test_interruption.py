@@ -54,6 +54,24 @@ def test_an_interrupted_pre_training_still_gives_a_whole_model(model, passes, mo
     assert model.reconstruction_err_ == pytest.approx(np.linalg.norm(X - model.decode(model.codes_[-1])))
 
 
+def test_blocks_in_flight_on_several_threads_leave_the_kept_state_alone(monkeypatch):
+    X = data(n=6000, p=300)
+    model = NMF(4, random_state=0, tol=0)
+    expected = clone(model).set_params(max_iter=3).fit(X)
+    interrupt_after(3 * 4 + 2, monkeypatch)  # four blocks a pass
+    with pytest.warns(UserWarning, match="Interrupted"):
+        model.fit(X)
+    assert model.n_iter_ == 3
+    assert np.array_equal(model.codes_[-1], expected.codes_[-1])
+
+
+def test_stopping_greedy_layers_from_on_sweep_stops_all_of_them():
+    calls = []
+    model = MultilayerNMF((8, 4), random_state=0).fit(data(), on_sweep=lambda *call: calls.append(call) or True)
+    assert len(calls) == 1
+    assert model.stop_reason_ == "on_sweep"
+
+
 def test_an_interrupt_from_on_sweep_counts_the_sweep():
     def stop(sweep, loss):
         if sweep == 5:

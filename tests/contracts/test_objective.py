@@ -186,6 +186,15 @@ def test_shrinking_by_the_sum_meets_the_optimality_conditions(target, weight):
     assert gradient[z == 0].min(initial=0) >= -1e-12 * scale
 
 
+@pytest.mark.parametrize("weight", [1e-8, 1.0, 1e8, 1e16, 1e30])
+def test_shrinking_by_the_sum_does_not_cancel_under_a_large_weight(weight):
+    target = np.random.default_rng(0).standard_normal(50)
+    z = shrink_by_sum(target, weight)
+    value = 0.5 * np.sum(z**2) - target @ z + 0.5 * weight * z.sum() ** 2
+    assert (z >= 0).all()
+    assert -0.5 * np.sum(target[target > 0] ** 2) <= value <= 0
+
+
 @given(st.integers(1, 8), st.floats(0, 1))
 @settings(deadline=None)
 def test_smoothing_is_multiplication_by_s(order, theta):

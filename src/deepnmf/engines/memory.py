@@ -33,6 +33,8 @@ class RowsInMemory:
         self._blocks = _row_blocks(X)
         _, (sqnorm, total) = self.sweep((), _sizes)
         self.sqnorm, self.mean = float(sqnorm), float(total) / (self.n_samples * self.n_features)
+        if total != 0 and not np.finfo(self.dtype).tiny <= self.sqnorm <= np.finfo(self.dtype).max:
+            raise ValueError(f"‖X‖² is {self.sqnorm} in {self.dtype}: X is too large or too small, scale it.")
 
     def sweep(
         self, rows: Sequence[Array], step: Step, out: Sequence[Array] | None = None

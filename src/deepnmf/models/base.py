@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, RowsInMemory, Workers
-from deepnmf.models.checks import check_output_layer, check_rank, check_start_array, layer_sizes
+from deepnmf.models.checks import as_matrices, check_output_layer, check_rank, check_start_array, layer_sizes
 from deepnmf.models.fitted import FittedChain
 from deepnmf.objective import Chain, CodePenalty, Objective
 from deepnmf.objective.chain import inverse_norms
@@ -104,8 +104,8 @@ class ChainEstimator(FittedChain):
         X : array-like or sparse matrix of shape (n_samples, n_features)
         y : ignored
         factors : sequence of arrays, optional
-            Z_1..Z_k to start from, k at most the number of layers; layers above are pre-trained.
-            Required by ``init="custom"``.
+            Z_1..Z_k to start from whatever `init` says, k at most the number of layers; layers above are
+            pre-trained. Required by ``init="custom"``.
         codes : array of shape (n_samples, r_m), optional
             Codes of the top layer to start from; by default they are solved for.
         on_sweep : callable, optional
@@ -125,6 +125,20 @@ class ChainEstimator(FittedChain):
         codes: Array | None = None,
         on_sweep: OnSweep | None = None,
     ) -> Self:
+        before = dict(self.__dict__)
+        try:
+            history = self._learn(X, as_matrices(factors), codes, on_sweep)
+        except BaseException:
+            self.__dict__.clear()  # a fit that failed leaves the model as it was
+            self.__dict__.update(before)
+            raise
+        self._warn_if_unfinished(history)
+        return self
+
+    def _learn(
+        self, X: Matrix, factors: Sequence[Array] | None, codes: Array | None, on_sweep: OnSweep | None
+    ) -> History:
+        """Check, optimise, and keep the result."""
         self._validate_params()
         X = self._validated(X, reset=True)
         sizes = self._sizes(X.shape[1], factors)
@@ -135,8 +149,7 @@ class ChainEstimator(FittedChain):
             engine = RowsInMemory(X, workers)
             state, history = self._optimise(engine, sizes, factors, codes, run, on_sweep)
             self._keep(engine, state, history)
-        self._warn_if_unfinished(history)
-        return self
+        return history
 
     def _optimise(
         self,
@@ -172,8 +185,10 @@ class ChainEstimator(FittedChain):
         theta = self._smoothing(len(sizes))
         plan = self._plan(rng, run, self._pretrain_max_iter if len(sizes) > 1 else 0, self._pretrain_tol)
         given = [np.asarray(Z, dtype=np.float64) for Z in factors or []]
-        stack = pretrain(engine, sizes, theta, self._layer_objectives(len(sizes)), plan, given=given)
-        chain = Chain.of(stack.factors, theta, self._nonnegative)
+        if codes is None or len(given) < len(sizes):
+            stack = pretrain(engine, sizes, theta, self._layer_objectives(len(sizes)), plan, given=given)
+            given = list(stack.factors)
+        chain = Chain.of(given, theta, self._nonnegative)
         if codes is None:
             return stack.codes, chain
         codes = np.array(codes, dtype=engine.dtype)
@@ -225,7 +240,7 @@ class ChainEstimator(FittedChain):
     def _check_start(
         self, X: Matrix, sizes: tuple[int, ...], factors: Sequence[Array] | None, codes: Array | None
     ) -> None:
-        if self.init == "custom" and factors is None:
+        if self.init == "custom" and not factors:
             raise ValueError("init='custom' needs a start: pass factors=[Z_1, ...] to fit.")
         if self.init in NNDSVD:
             check_rank(self.init, X.shape, sizes)

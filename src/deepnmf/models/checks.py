@@ -31,12 +31,13 @@ def layer_sizes(sizes: object) -> tuple[int, ...]:
 
 def per_layer(value: float | Sequence[float], depth: int, name: str, low: float, high: float) -> tuple[float, ...]:
     """One number for all layers, or one a layer, within bounds."""
-    values: tuple[Any, ...] = (value,) * depth if isinstance(value, Real) else tuple(value)  # type: ignore[arg-type]
+    values = np.atleast_1d(np.asarray(value)).tolist() * (depth if np.ndim(value) == 0 else 1)
     if len(values) != depth:
         raise ValueError(f"{name} has {len(values)} values, but the model has {depth} layers.")
     for one in values:
-        if not isinstance(one, Real) or not low <= float(one) <= high:
-            raise ValueError(f"{name} must be a number from {low:g} to {high:g}, or one a layer; got {one!r}.")
+        if not isinstance(one, Real) or not low <= float(one) <= high or not np.isfinite(float(one)):
+            bounds = f"from {low:g} to {high:g}" if np.isfinite(high) else f"of at least {low:g}"
+            raise ValueError(f"{name} must be a finite number {bounds}, or one a layer; got {one!r}.")
     return tuple(float(one) for one in values)
 
 
@@ -50,6 +51,15 @@ def check_rank(init: str, shape: tuple[int, int], sizes: tuple[int, ...]) -> Non
                 + ("" if len(sizes) == 1 else f", layer by layer; got {size} for ({n_samples}, {width})")
             )
         width = size
+
+
+def as_matrices(factors: object) -> list[Array] | None:
+    """Take factors to start from as a list; a single matrix is not one."""
+    if factors is None:
+        return None
+    if not isinstance(factors, Sequence) or any(np.ndim(Z) != 2 for Z in factors):
+        raise TypeError(f"factors must be a list of matrices [Z_1, ...], got {type(factors).__name__}.")
+    return [np.asarray(Z) for Z in factors]
 
 
 def check_output_layer(output_layer: int, depth: int) -> None:

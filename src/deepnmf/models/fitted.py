@@ -5,6 +5,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted, check_non_negative, validate_data
@@ -61,8 +62,8 @@ class FittedChain(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def transform(self, X: Matrix) -> Array:
         """Codes of the rows of X at `output_layer`, by nonnegative least squares with the factors fixed.
 
-        Each row is solved on its own to its optimum, with no gradient pointing down by more than 1e-10
-        (1e-5 in single precision) of the row's largest: its codes do not depend on the other rows.
+        Each row is solved on its own to its optimum, in double precision, with no gradient pointing down by
+        more than 1e-10 of the row's largest: its codes do not depend on the other rows.
 
         Parameters
         ----------
@@ -193,6 +194,9 @@ class FittedChain(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def _validated(self, X: Matrix, *, reset: bool) -> Matrix:
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2 if reset else 1)
+        if sparse.issparse(X) and not X.has_canonical_format:
+            X = X.copy()  # the user's matrix is not ours to tidy up
+            X.sum_duplicates()
         if self._nonnegative:
             check_non_negative(X, f"{type(self).__name__} (input X)")
         return X
@@ -205,7 +209,6 @@ class FittedChain(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             raise ValueError(f"layer is {layer}, but the model has {depth} layers: expected {-depth} to {depth - 1}.")
         return int(layer) % depth
 
-    @property
     @property
     def _n_features_out(self) -> int:
         return len(self.factors_[self._output_layer_index])

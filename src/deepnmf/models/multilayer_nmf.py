@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import Any, Literal
 
@@ -116,12 +117,15 @@ class MultilayerNMF(DeepEstimator):
         on_sweep: OnSweep | None,
     ) -> tuple[State, History]:
         """Fit one layer after the other, and nothing else."""
+        if codes is not None:
+            raise ValueError("codes cannot start a MultilayerNMF: its layers are fitted from the data upwards.")
         theta = self._smoothing(len(sizes))
         plan = self._plan(check_random_state(self.random_state), run, self.max_iter, self.tol, on_sweep)
         given = [np.asarray(Z, dtype=np.float64) for Z in factors or []]
         objectives = self._layer_objectives(len(sizes))
         stack = pretrain(engine, sizes, theta, objectives, plan, given=given, activation=self._between)
-        return State(stack.codes, Chain.of(stack.factors, theta)), stack.history
+        history = replace(stack.history, stop_reason="max_iter") if stack.unfinished else stack.history
+        return State(stack.codes, Chain.of(stack.factors, theta)), history
 
     def _features(self) -> list[Array]:
         if self._between is None:

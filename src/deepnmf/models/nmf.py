@@ -134,7 +134,6 @@ class NMF(ShallowEstimator):
         -------
         self
         """
-        self._validate_params()
         self._check_loss()
         if self.init != "custom" and (W is not None or H is not None):
             warnings.warn(
@@ -143,6 +142,8 @@ class NMF(ShallowEstimator):
                 stacklevel=2,
             )
             W = H = None
+        if H is not None:
+            H = check_array(H, input_name="NMF (input H)")
         return self._fit(X, factors=None if H is None else [H], codes=W, on_sweep=on_sweep)
 
     @property
@@ -151,7 +152,7 @@ class NMF(ShallowEstimator):
         return len(self.components_)
 
     @property
-    def _n_components(self) -> int:
+    def _n_components(self) -> int:  # scikit-learn's tests of NMF read it
         return self.n_components_
 
     def _sizes(self, n_features: int, factors: Sequence[Array] | None) -> tuple[int, ...]:

@@ -18,6 +18,8 @@ FORMAT = "deepnmf-1"
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted model to one file."""
     check_is_fitted(model)
+    if not type(model).__module__.startswith("deepnmf."):
+        raise TypeError(f"{type(model).__name__} cannot be saved: deepnmf.load knows the models of deepnmf only.")
     write(path, _description(model), _tensors(model))
 
 

@@ -64,6 +64,8 @@ def visit_rows(V: Array, G: Array, F: Array, row_sums: Array | None = None) -> f
     moved = 0.0
     for k, curvature in enumerate(np.diag(G)):
         if curvature <= 0:
+            if row_sums is not None:  # it adds nothing and still has its price
+                V[k] = 0
             continue
         new = V[k] + (F[k] - G[k] @ V) / curvature
         new = np.maximum(new, 0) if row_sums is None else shrink_by_sum(new, row_sums[k] / curvature)
@@ -78,10 +80,14 @@ def shrink_by_sum(target: Array, weight: float) -> Array:
     The solution is max(target - weight s, 0) with s its own sum: sort, and find how many stay.
     """
     largest = np.sort(target)[::-1]
-    sums = np.cumsum(largest) / (1 + weight * np.arange(1, len(target) + 1))
-    staying = np.flatnonzero(largest > weight * sums)
-    s = max(sums[staying[-1]], 0.0) if staying.size else 0.0
-    return np.maximum(target - weight * s, 0)
+    totals, counts = np.cumsum(largest), np.arange(1, len(target) + 1)
+    # target - weight s, written so that nothing large cancels where the weight is large.
+    staying = np.flatnonzero(largest + weight * (counts * largest - totals) > 0)
+    if not staying.size:
+        return np.zeros_like(target)
+    count = staying[-1] + 1
+    mean = totals[count - 1] / count
+    return np.where(target >= largest[count - 1], np.maximum(mean / (1 + count * weight) + (target - mean), 0), 0)
 
 
 def _with_ridge(gram: Array, ridge: float) -> Array:

@@ -11,7 +11,8 @@ from deepnmf.solvers.least_squares import least_change
 from deepnmf.solvers.steps import Moved, Solver
 
 MOST_INNER = 10
-ROUNDING = 1e-14  # of ‖X‖²: the loss is a difference of numbers of that size
+FACTOR_SHARE = 0.5
+ROUNDING = {"float64": 1e-14, "float32": 1e-9}
 COLUMNS_AT_ONCE = 512
 LIFT = 1e-3  # of the mean
 
@@ -40,6 +41,7 @@ class State:
     chain: Chain
     loss: float = np.inf
     optimality: float = np.inf
+    exhausted: bool = False  # not even a plain sweep descends: what is left is rounding
     plain_codes: Array | None = None  # the codes before they were extrapolated; None: set out plainly
     ahead: Chain | None = None
     momentum: Momentum = Momentum()
@@ -109,7 +111,7 @@ class ChainDescent:
         rows, stats, codes_optimality = self._update_codes(state, departure)
         chain, factors_optimality = self.update_factors(departure, stats)
         loss = self.objective.value(chain, stats)
-        if loss > state.loss + ROUNDING * self.engine.sqnorm:
+        if not loss <= state.loss + self._rounding(state.loss):
             return self._take_back(state, rows)
         self._recycle(state)
         reached = State(
@@ -138,8 +140,13 @@ class ChainDescent:
         """Forget a sweep that rose; where it had set out plainly, only rounding is left to gain."""
         self._spare = rows
         if state.ahead is None:
-            return replace(state, optimality=0.0)
+            return replace(state, exhausted=True)
         return replace(state, plain_codes=None, ahead=None, momentum=state.momentum.after_rise())
+
+    def _rounding(self, loss: float) -> float:
+        """What the loss, a difference of numbers as large as ‖X‖², is uncertain by."""
+        scale = self.engine.sqnorm if np.isinf(loss) else max(self.engine.sqnorm, loss)
+        return ROUNDING[self.engine.dtype.name] * scale
 
     def _recycle(self, state: State) -> None:
         """Let the next sweep write into the row arrays of a state that has been left behind."""
@@ -174,7 +181,7 @@ class ChainDescent:
         size = float(np.vdot(stats.M, stats.M))
         for layer in range(chain.depth):
             if chain.nonnegative:
-                n_inner = MOST_INNER
+                n_inner = self._steps_on_factor(chain, layer)
                 problem = self.objective.block(chain, layer, stats, n_inner)
                 moved = over_columns(self.engine.workers, self.solver, chain.factors[layer], problem, n_inner)
                 size = float(np.vdot(problem.linear, problem.linear))
@@ -183,6 +190,18 @@ class ChainDescent:
             chain = chain.with_factor(layer, moved.Z)
             optimality = max(optimality, relative(moved.violation, size))
         return chain, optimality
+
+    def _steps_on_factor(self, chain: Chain, layer: int) -> int:
+        """Steps that cost about half of what the two products with X cost, by counting multiplications.
+
+        Zeros of X count too: sparse and dense make the same steps.
+        """
+        order, width = chain.factors[layer].shape
+        top = len(chain.factors[-1])
+        step = width * min(order**2, 2 * top * order) + (top * width**2 if layer else 0)
+        return int(
+            np.clip(FACTOR_SHARE * 2 * self.engine.n_samples * self.engine.n_features * top / step, 1, MOST_INNER)
+        )
 
 
 def over_columns(workers: Workers, solver: Solver, Z: Array, problem: Quadratic, n_inner: int) -> Moved:

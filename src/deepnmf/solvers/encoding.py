@@ -13,18 +13,18 @@ from deepnmf.objective import CodePenalty
 MOST_PASSES = 2000
 DENSE_ROWS = 64
 WARM_PASSES = 20
-TOLERANCE = {"float64": 1e-10, "float32": 1e-5}
+TOLERANCE = 1e-10
 
 
 def encode_rows(engine: Engine, decoder: Array, penalty: CodePenalty) -> Array:
     """argmin_{H >= 0} ½‖X - H D‖² + penalty, each row on its own, from 0.
 
-    Where the optimum is unique it is found to rounding: no gradient points down by more than 1e-10 (1e-5 in
-    single precision) of the row's largest. A row's codes do not depend on the rows it is given with.
+    Solved in double precision until no gradient points down by more than 1e-10 of the row's largest. A row's
+    codes do not depend on the rows it is given with.
     """
-    dtype = engine.dtype
-    gram = (decoder @ decoder.T + penalty.gram).astype(dtype, copy=False)
-    (codes,), _ = engine.sweep((), _EncodeStep(decoder.astype(dtype, copy=False), gram, penalty.l1))
+    D = decoder.astype(np.float64, copy=False)
+    step = _EncodeStep(decoder.astype(engine.dtype, copy=False), D @ D.T + penalty.gram, penalty.l1)
+    (codes,), _ = engine.sweep((), step)
     return codes
 
 
@@ -35,25 +35,26 @@ class _EncodeStep:
     l1: float
 
     def __call__(self, X_b: Matrix, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-        return (solve_rows(self.gram, X_b @ self.decoder.T - self.l1),), ()
+        target = X_b @ self.decoder.T
+        codes = solve_rows(self.gram, target.astype(np.float64) - self.l1)
+        return (codes.astype(target.dtype, copy=False),), ()
 
 
 def solve_rows(gram: Array, F: Array) -> Array:
     """argmin_{H >= 0} ½<H G, H> - <F, H>, row by row.
 
     A few passes of coordinate descent find which entries are positive, an active-set method solves for them;
-    a row it cannot finish, its equations being singular, descends to the tolerance instead.
+    should it not finish a row, that descends to the tolerance.
     """
     from deepnmf.solvers.kernels import descend_rows, finish_rows  # noqa: PLC0415 - numba is loaded by the first fit
 
     F = np.ascontiguousarray(F)
     H = np.zeros_like(F)
-    tol = TOLERANCE[F.dtype.name]
-    descend_rows(H, gram, F, WARM_PASSES, 0.0, tol)
-    open_rows = ~finish_rows(H, gram, F, tol)
+    descend_rows(H, gram, F, WARM_PASSES, 0.0, TOLERANCE)
+    open_rows = ~finish_rows(H, gram, F, TOLERANCE)
     if open_rows.any():
         rest = H[open_rows]
-        descend_rows(rest, gram, F[open_rows], MOST_PASSES, 0.0, tol)
+        descend_rows(rest, gram, F[open_rows], MOST_PASSES, 0.0, TOLERANCE)
         H[open_rows] = rest
     return H
 

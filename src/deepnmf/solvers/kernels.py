@@ -51,7 +51,10 @@ def descend_rows(H, G, F, n_passes, fading, tol):  # type: ignore[no-untyped-def
             moved[:] = 0
             for k in range(r):
                 curvature = G[k, k]
-                if curvature <= 0:
+                if curvature <= 0:  # it adds nothing: a price on it, if there is one, has the last word
+                    for i in range(4):
+                        if target[i, k] < 0:
+                            buffer[i, k] = zero
                     continue
                 a0 = a1 = a2 = a3 = zero
                 for j in range(r):
@@ -93,12 +96,14 @@ def finish_rows(H, G, F, tol):  # type: ignore[no-untyped-def]
     """Bring rows of H from near the optimum of `descend_rows`'s problem to it, in place, by active sets.
 
     Lawson & Hanson's method from a warm start: solve on the positive entries, step back to the boundary
-    where that leaves the nonnegatives, let in the worst of the others. Returns which rows are done; a row
-    is left as it was where its equations are singular.
+    where that leaves the nonnegatives, let in the worst of the others. Where the entries of the warm start
+    depend on each other, from zero; an entry that depends on those already in is left out. Returns which
+    rows are done.
     """
     n, r = H.shape
     done = np.zeros(n, np.bool_)
     passive = np.zeros(r, np.bool_)
+    barred = np.zeros(r, np.bool_)
     members = np.zeros(r, np.int64)
     L = np.zeros((r, r), H.dtype)
     h = np.zeros(r, H.dtype)
@@ -108,15 +113,24 @@ def finish_rows(H, G, F, tol):  # type: ignore[no-untyped-def]
         for k in range(r):
             h[k] = H[i, k]
             passive[k] = h[k] > 0
+            barred[k] = False
             scale = max(scale, abs(F[i, k]))
-        for _ in range(3 * r):
+        entering = -1
+        for _ in range(5 * r + 5):
             size = 0
             for k in range(r):
                 if passive[k]:
                     members[size] = k
                     size += 1
             if not _solve_subset(G, F[i], members, size, L, s):
-                break
+                if entering >= 0:
+                    passive[entering] = False
+                    barred[entering] = True
+                else:
+                    h[:] = 0
+                    passive[:] = False
+                entering = -1
+                continue
             step = 1.0
             for a in range(size):
                 k = members[a]
@@ -132,7 +146,7 @@ def finish_rows(H, G, F, tol):  # type: ignore[no-untyped-def]
                 continue
             worst, entering = -tol * scale, -1
             for k in range(r):
-                if not passive[k]:
+                if not passive[k] and not barred[k]:
                     gradient = -F[i, k]
                     for a in range(size):
                         gradient += G[k, members[a]] * s[a]

@@ -24,6 +24,11 @@ class SweepState(Protocol):
         """The projected gradient, relative."""
         ...
 
+    @property
+    def exhausted(self) -> bool:
+        """Whether no sweep can lower the objective any more."""
+        ...
+
 
 State = TypeVar("State", bound=SweepState)
 
@@ -32,9 +37,8 @@ State = TypeVar("State", bound=SweepState)
 class Run:
     """One fit: who watches it, and whether it has been interrupted."""
 
-    on_sweep: OnSweep | None = None
     verbose: int = 0
-    interrupted: bool = False
+    ended: str | None = None  # why nothing iterates any more, in whatever stage: "interrupted" or "on_sweep"
     began: float = field(default_factory=time.perf_counter)
 
     def show(self, stage: str, sweep: int, loss: float, decrease: float) -> None:
@@ -48,7 +52,7 @@ class Run:
 
     def interrupt(self) -> None:
         """Note a KeyboardInterrupt: nothing iterates after it, and what is there is kept."""
-        self.interrupted = True
+        self.ended = "interrupted"
         warnings.warn("Interrupted: the fit ends with the best factors found so far.", UserWarning, stacklevel=2)
 
 
@@ -77,17 +81,17 @@ def minimise(
     projected gradient is at most `tol`/100 ("optimality"). tol=0 switches both off.
     """
     losses: list[float] = []
-    reason = "interrupted" if run.interrupted else "max_iter"
+    reason = run.ended or "max_iter"
     while reason == "max_iter" and len(losses) < max_iter:
         try:
             state = advance(state)
             losses.append(state.loss)
             run.show(stage, len(losses), state.loss, _mean_decrease(losses))
             if on_sweep is not None and on_sweep(len(losses), state.loss):
-                reason = "on_sweep"
+                reason = run.ended = "on_sweep"
             elif tol > 0 and state.optimality <= tol / 100:
                 reason = "optimality"
-            elif tol > 0 and len(losses) > WINDOW and _mean_decrease(losses) <= tol:
+            elif tol > 0 and (state.exhausted or (len(losses) > WINDOW and _mean_decrease(losses) <= tol)):
                 reason = "decrease"
         except KeyboardInterrupt:
             run.interrupt()

@@ -50,11 +50,14 @@ class LayerwisePlan:
 
 @dataclass(frozen=True)
 class Stack:
-    """Layers fitted one upon the other: factors Z_1..Z_k, codes on top, and how the last layer went."""
+    """Layers fitted one upon the other: factors Z_1..Z_k, codes on top, how the last layer went, and whether
+    any of them was cut short by its maximum of sweeps.
+    """
 
     factors: tuple[Array, ...]
     codes: Array
     history: History
+    unfinished: bool
 
 
 def pretrain(
@@ -75,20 +78,21 @@ def pretrain(
     """
     rows, factors = engine, []
     scale = np.ones(1)
-    history = History((), "given")
+    history, unfinished = History((), "given"), False
     for layer, size in enumerate(sizes):
         if layer < len(given):
             codes, Z = _encoded(rows, given[layer] / scale, theta[layer], objectives[layer]), given[layer]
         else:
             codes, Z, history = plan.fit_layer(rows, size, theta[layer], objectives[layer], layer + 1)
             Z = Z * scale
+            unfinished = unfinished or history.stop_reason == "max_iter"
         factors.append(Z)
         if layer + 1 < len(sizes):
             chain = Chain.of(factors, theta[: layer + 1])
             scale = inverse_norms(chain.decoder()) if activation is None else np.ones(len(Z))
             fed = (codes / scale).astype(codes.dtype, copy=False)
             rows = RowsInMemory(fed if activation is None else activation.inverse(fed), engine.workers)
-    return Stack(tuple(factors), codes, history)
+    return Stack(tuple(factors), codes, history, unfinished)
 
 
 def _encoded(rows: Engine, Z: Array, theta: float, objective: Objective) -> Array:

@@ -60,7 +60,7 @@ class AcceleratedGradient:
     def step(self, Z: Array, problem: Quadratic, n_inner: int) -> Moved:
         lipschitz, F = problem.lipschitz, problem.linear
         if lipschitz == 0:
-            return Moved(Z, 0.0)
+            return _without_what_only_costs(Z, F)
         gradient = problem.curvature(Z) - F
         violation = _violation(Z, gradient)
         lowest = 0.5 * inner(gradient - F, Z)
@@ -95,7 +95,9 @@ class ProjectedGradient:
     needs_positive_start = False
 
     def step(self, Z: Array, problem: Quadratic, n_inner: int) -> Moved:
-        rate = 1 / problem.lipschitz if problem.lipschitz else 0.0
+        if problem.lipschitz == 0:
+            return _without_what_only_costs(Z, problem.linear)
+        rate = 1 / problem.lipschitz
         violation = None
         for _ in range(n_inner):
             gradient = problem.curvature(Z) - problem.linear
@@ -111,6 +113,12 @@ class ProjectedGradient:
                 break
             Z = new
         return Moved(Z, violation or 0.0)
+
+
+def _without_what_only_costs(Z: Array, F: Array) -> Moved:
+    """Nothing curves: what has a price goes to 0, the rest is as good as anything."""
+    priced = (F < 0) & (Z > 0)
+    return Moved(np.where(priced, 0, Z), float(np.sum(F[priced] ** 2)))
 
 
 def _armijo(Z: Array, gradient: Array, rate: float, problem: Quadratic) -> Array | None:
@@ -129,8 +137,8 @@ class Multiplicative:
     needs_positive_start = True
 
     def step(self, Z: Array, problem: Quadratic, n_inner: int) -> Moved:
-        smallest = np.finfo(Z.dtype).tiny
         F = problem.linear
+        smallest = np.finfo(Z.dtype).eps * max(float(np.abs(F).max()), np.finfo(Z.dtype).tiny)
         gains, losses = np.maximum(F, 0), np.maximum(-F, 0)
         mixed = _split_signs(problem)
         violation = None
