@@ -12,6 +12,7 @@ from deepnmf.solvers.steps import Moved, Solver
 
 MOST_INNER = 10
 FACTOR_SHARE = 0.5
+CHEAP = 1e7  # multiplications; a millisecond or so is not worth counting
 ROUNDING = {"float64": 1e-14, "float32": 1e-9}
 COLUMNS_AT_ONCE = 512
 LIFT = 1e-3  # of the mean
@@ -199,9 +200,8 @@ class ChainDescent:
         order, width = chain.factors[layer].shape
         top = len(chain.factors[-1])
         step = width * min(order**2, 2 * top * order) + (top * width**2 if layer else 0)
-        return int(
-            np.clip(FACTOR_SHARE * 2 * self.engine.n_samples * self.engine.n_features * top / step, 1, MOST_INNER)
-        )
+        budget = FACTOR_SHARE * 2 * self.engine.n_samples * self.engine.n_features * top
+        return int(np.clip(max(budget, CHEAP) / step, 1, MOST_INNER))
 
 
 def over_columns(workers: Workers, solver: Solver, Z: Array, problem: Quadratic, n_inner: int) -> Moved:
