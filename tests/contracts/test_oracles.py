@@ -3,6 +3,7 @@
 The objectives are not convex, so two methods may part at the first step and end in different minima, the more so
 the less the start has to do with the data. Each duel therefore begins where the published pre-training of balanced
 random pairs has led, as in the papers; its seeds are the first ones there are, not chosen ones.
+The kind of start was chosen after raw random ones had failed.
 """
 
 from collections.abc import Callable, Sequence
