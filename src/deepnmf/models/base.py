@@ -1,6 +1,5 @@
 """What every linear chain answers to, whichever paper it comes from."""
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from numbers import Integral, Real
@@ -8,7 +7,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.random import RandomState
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -40,13 +38,10 @@ class ChainEstimator(FittedChain):
     A model says which sizes, smoothing, penalties and start it has; the rest is here.
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's name and form
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **FittedChain._parameter_constraints,
         "init": [StrOptions({*NNDSVD, "random", "custom"}), None],
         "solver": [StrOptions(set(SOLVERS))],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
     }
 
     # ------------------------------------------------------------------ what a model says of itself
@@ -125,21 +120,12 @@ class ChainEstimator(FittedChain):
         codes: Array | None = None,
         on_sweep: OnSweep | None = None,
     ) -> Self:
-        before = dict(self.__dict__)
-        try:
-            history = self._learn(X, as_matrices(factors), codes, on_sweep)
-        except BaseException:
-            self.__dict__.clear()  # a fit that failed leaves the model as it was
-            self.__dict__.update(before)
-            raise
-        self._warn_if_unfinished(history)
-        return self
+        return self._fitted(lambda: self._learn(X, as_matrices(factors), codes, on_sweep))
 
     def _learn(
         self, X: Matrix, factors: Sequence[Array] | None, codes: Array | None, on_sweep: OnSweep | None
     ) -> History:
         """Check, optimise, and keep the result."""
-        self._validate_params()
         X = self._validated(X, reset=True)
         sizes = self._sizes(X.shape[1], factors)
         check_output_layer(self._output_layer_index, len(sizes))
@@ -148,7 +134,7 @@ class ChainEstimator(FittedChain):
         with Workers() as workers:
             engine = RowsInMemory(X, workers)
             state, history = self._optimise(engine, sizes, factors, codes, run, on_sweep)
-            self._keep(engine, state, history)
+            self._keep(engine, state)
         return history
 
     def _optimise(
@@ -207,7 +193,7 @@ class ChainEstimator(FittedChain):
             on_sweep=on_sweep,
         )
 
-    def _keep(self, engine: Engine, state: State, history: History) -> None:
+    def _keep(self, engine: Engine, state: State) -> None:
         """Bring the result into the scale that is handed out and set the fitted attributes."""
         chain = state.chain
         objective = self._objective(chain.depth, (engine.n_samples, engine.n_features))
@@ -224,14 +210,6 @@ class ChainEstimator(FittedChain):
         if self._keeps_lower_codes:
             lower = range(self._chain.depth - 1)
             self.codes_ = [*(self._encoded(engine, layer) for layer in lower), codes]
-        self.loss_curve_ = np.array(history.losses)
-        self.n_iter_ = len(history.losses)
-        self.stop_reason_ = history.stop_reason
-
-    def _warn_if_unfinished(self, history: History) -> None:
-        if history.stop_reason == "max_iter" and self.tol > 0:
-            message = f"Maximum number of iterations {self.max_iter} reached. Increase it to improve convergence."
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)
 
     @property
     def _solver_name(self) -> str:

@@ -1,29 +1,17 @@
-"""A fitted chain at work: encoding, decoding, scoring, naming, saving."""
-
-import os
-from numbers import Integral
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_array, check_is_fitted, check_non_negative, validate_data
 
-from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Engine, RowsInMemory, Workers
-from deepnmf.models.checks import FLOATS
-from deepnmf.models.saving import save
+from deepnmf.arrays import Array
+from deepnmf.engines import Engine
+from deepnmf.models.factorization import Factorization
 from deepnmf.objective import Chain, CodePenalty
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.solvers import encode_rows, residual_norm
 
 
-class FittedChain(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """What can be done with a linear chain once it has been learnt."""
-
-    _nonnegative = True
-    _output_layer_index = -1
+class FittedChain(Factorization):
+    """A linear chain once it has been learnt."""
 
     def _set_chain(self, chain: Chain, scales: list[Array], penalties: list[CodePenalty], dtype: Any) -> None:
         self._chain = Chain.of([np.ascontiguousarray(Z, dtype) for Z in chain.factors], chain.theta, chain.nonnegative)
@@ -42,145 +30,6 @@ class FittedChain(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         D = self._chain.decoder(layer)
         return (self._code_scales[layer][:, None] * D).astype(D.dtype, copy=False)
 
-    def fit_transform(self, X: Matrix, y: object = None, **fit_params: Any) -> Array:
-        """Fit, then return what `transform` gives for the same rows.
-
-        Codes as the optimisation left them are in `codes_`.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : ignored
-        **fit_params : see `fit`
-
-        Returns
-        -------
-        array of shape (n_samples, n_features_out)
-        """
-        return self.fit(X, y, **fit_params).transform(X)
-
-    def transform(self, X: Matrix) -> Array:
-        """Codes of the rows of X at `output_layer`, by nonnegative least squares with the factors fixed.
-
-        Each row is solved on its own to its optimum, in double precision, with no gradient pointing down by
-        more than 1e-10 of the row's largest: its codes do not depend on the other rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples, n_features_out)
-        """
-        return self.encode(X, self._output_layer_index)
-
-    def inverse_transform(self, X: Array) -> Array:
-        """Data that codes of `output_layer` stand for.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_features_out)
-
-        Returns
-        -------
-        array of shape (n_samples, n_features)
-        """
-        return self.decode(X, self._output_layer_index)
-
-    def encode(self, X: Matrix, layer: int = -1) -> Array:
-        """Codes of the rows of X at any layer.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        layer : int
-            Index into `features_`; -1 is the top layer.
-
-        Returns
-        -------
-        array of shape (n_samples, size of the layer)
-        """
-        check_is_fitted(self)
-        layer = self._layer(layer)
-        X = self._validated(X, reset=False)
-        with Workers() as workers:
-            return self._encoded(RowsInMemory(X, workers), layer)
-
-    def decode(self, H: Array, layer: int = -1) -> Array:
-        """Data that codes of any layer stand for.
-
-        Parameters
-        ----------
-        H : array of shape (n_samples, size of the layer)
-        layer : int
-            Index into `features_`; -1 is the top layer.
-
-        Returns
-        -------
-        array of shape (n_samples, n_features)
-        """
-        check_is_fitted(self)
-        layer = self._layer(layer)
-        H = check_array(H, dtype=FLOATS, input_name="codes")
-        size = len(self.factors_[layer])
-        if H.shape[1] != size:
-            raise ValueError(f"Codes have {H.shape[1]} columns, but layer {layer} of this model has {size} features.")
-        return self._decoded(H, layer)
-
-    def score(self, X: Matrix, y: object = None) -> float:
-        """Share of ‖X‖² that the model explains, 1 - ‖X - X̂‖² / ‖X‖².
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : ignored
-
-        Returns
-        -------
-        float
-            1 is a perfect reconstruction; 0 is as good as all zeros.
-        """
-        check_is_fitted(self)
-        X = self._validated(X, reset=False)
-        with Workers() as workers:
-            engine = RowsInMemory(X, workers)
-            layer = self._layer(self._output_layer_index)
-            error = self._residual(engine, self._encoded(engine, layer), layer)
-        return 1 - error**2 / engine.sqnorm if engine.sqnorm > 0 else 1.0
-
-    def top_features(self, layer: int = -1, n: int = 10) -> list[list[tuple[str, float]]]:
-        """The input features that weigh most in each feature of a layer.
-
-        Parameters
-        ----------
-        layer : int
-            Index into `features_`; -1 is the top layer.
-        n : int
-            How many to name.
-
-        Returns
-        -------
-        list of lists of (name, weight)
-            One list a feature, the heaviest first; names are the columns' where X had them.
-        """
-        check_is_fitted(self)
-        C = self.features_[self._layer(layer)]
-        names = getattr(self, "feature_names_in_", None)
-        names = [f"x{j}" for j in range(C.shape[1])] if names is None else names
-        order = np.argsort(-np.abs(C), axis=1, kind="stable")[:, :n]
-        return [[(str(names[j]), float(row[j])) for j in best] for row, best in zip(C, order, strict=True)]
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted model to one safetensors file; `deepnmf.load` reads it back.
-
-        Parameters
-        ----------
-        path : str or path
-            The file; it is written beside and moved into place, so that it is never half there.
-        """
-        save(self, path)
-
     def _encoded(self, engine: Engine, layer: int) -> Array:
         return encode_rows(engine, self._decoder(layer), self._code_penalties[layer])
 
@@ -190,32 +39,13 @@ class FittedChain(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def _residual(self, engine: Engine, codes: Array, layer: int) -> float:
         return residual_norm(engine, codes, self._decoder(layer))
 
-    # ------------------------------------------------------------------------------- checking input
+    def _state(self) -> tuple[dict[str, Any], dict[str, list[Array]]]:
+        description = {"theta": self._chain.theta, "l1": [penalty.l1 for penalty in self._code_penalties]}
+        grams = [penalty.gram for penalty in self._code_penalties]
+        return description, {"factor": self.factors_, "scale": self._code_scales, "penalty": grams}
 
-    def _validated(self, X: Matrix, *, reset: bool) -> Matrix:
-        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2 if reset else 1)
-        if sparse.issparse(X) and not X.has_canonical_format:
-            X = X.copy()  # the user's matrix is not ours to tidy up
-            X.sum_duplicates()
-        if self._nonnegative:
-            check_non_negative(X, f"{type(self).__name__} (input X)")
-        return X
-
-    def _layer(self, layer: int) -> int:
-        depth = len(self.factors_)
-        if not isinstance(layer, Integral):
-            raise TypeError(f"layer must be an integer, got {type(layer).__name__}.")
-        if not -depth <= layer < depth:
-            raise ValueError(f"layer is {layer}, but the model has {depth} layers: expected {-depth} to {depth - 1}.")
-        return int(layer) % depth
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.factors_[self._output_layer_index])
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = self._nonnegative
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+    def _restore(self, description: dict[str, Any], arrays: dict[str, list[Array]]) -> None:
+        factors = arrays["factor"]
+        penalties = [CodePenalty(P, l1) for P, l1 in zip(arrays["penalty"], description["l1"], strict=True)]
+        chain = Chain.of(factors, description["theta"], self._nonnegative)
+        self._set_chain(chain, arrays["scale"], penalties, factors[0].dtype)

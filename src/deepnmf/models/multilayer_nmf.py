@@ -13,7 +13,7 @@ from deepnmf.models.base import DeepEstimator, Init, KeepCodes, RandomStateLike,
 from deepnmf.models.checks import per_layer
 from deepnmf.objective import ACTIVATIONS, Activation, Chain
 from deepnmf.objective.chain import inverse_norms
-from deepnmf.solvers import History, OnSweep, Run, State, encode_rows, nonlinear_residual_norm, pretrain
+from deepnmf.solvers import History, OnSweep, Run, State, decoded_residual_norm, encode_rows, pretrain
 
 
 class MultilayerNMF(DeepEstimator):
@@ -65,7 +65,7 @@ class MultilayerNMF(DeepEstimator):
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **DeepEstimator._parameter_constraints,
         "theta": [Real, "array-like"],
-        "activation": [StrOptions(set(ACTIVATIONS))],
+        "activation": [StrOptions({"identity", "square"})],
     }
 
     def __init__(
@@ -154,4 +154,4 @@ class MultilayerNMF(DeepEstimator):
     def _residual(self, engine: Engine, codes: Array, layer: int) -> float:
         if self._between is None:
             return super()._residual(engine, codes, layer)
-        return nonlinear_residual_norm(engine, codes, lambda H: self._decoded(H, layer))
+        return decoded_residual_norm(engine, codes, lambda H: self._decoded(H, layer))

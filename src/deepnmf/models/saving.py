@@ -1,14 +1,14 @@
-"""A fitted chain as a description and arrays, and back."""
+"""A fitted model as a description and arrays, and back."""
 
 import json
 import os
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
 import sklearn
 from sklearn.utils.validation import check_is_fitted
 
-from deepnmf.objective import Chain, CodePenalty
 from deepnmf.persistence import plain, write
 from deepnmf.version import __version__
 
@@ -20,7 +20,10 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     check_is_fitted(model)
     if not type(model).__module__.startswith("deepnmf."):
         raise TypeError(f"{type(model).__name__} cannot be saved: deepnmf.load knows the models of deepnmf only.")
-    write(path, _description(model), _tensors(model))
+    state, arrays = model._state()
+    arrays |= {"codes": model.codes_}
+    tensors = {f"{kind}.{i}": array for kind, listed in arrays.items() for i, array in enumerate(listed)}
+    write(path, _description(model) | state, tensors | {"loss_curve": model.loss_curve_})
 
 
 def _description(model: Any) -> dict[str, Any]:
@@ -36,8 +39,6 @@ def _description(model: Any) -> dict[str, Any]:
         "class": type(model).__name__,
         "parameters": parameters,
         "versions": {"deepnmf": __version__, "scikit-learn": sklearn.__version__, "numpy": np.__version__},
-        "theta": model._chain.theta,
-        "l1": [penalty.l1 for penalty in model._code_penalties],
         "n_features_in": model.n_features_in_,
         "feature_names": None if names is None else [str(name) for name in names],
         "reconstruction_err": model.reconstruction_err_,
@@ -45,36 +46,18 @@ def _description(model: Any) -> dict[str, Any]:
     }
 
 
-def _tensors(model: Any) -> dict[str, Any]:
-    lists = {
-        "factor": model.factors_,
-        "codes": model.codes_,
-        "scale": model._code_scales,
-        "penalty": [penalty.gram for penalty in model._code_penalties],
-    }
-    tensors = {f"{kind}.{i}": array for kind, arrays in lists.items() for i, array in enumerate(arrays)}
-    tensors["loss_curve"] = model.loss_curve_
-    return tensors
-
-
 def restored(cls: type[Any], description: dict[str, Any], tensors: dict[str, Any]) -> Any:
     """Make the model again."""
     model = cls(**{name: _tupled(value) for name, value in description["parameters"].items()})
-    factors = _listed(tensors, "factor")
-    chain = Chain.of(factors, description["theta"], model._nonnegative)
-    grams = _listed(tensors, "penalty")
-    model._set_chain(
-        chain,
-        _listed(tensors, "scale"),
-        [CodePenalty(P, l1) for P, l1 in zip(grams, description["l1"], strict=True)],
-        factors[0].dtype,
-    )
-    model.codes_ = _listed(tensors, "codes")
-    model.loss_curve_ = tensors["loss_curve"]
-    model.n_iter_ = len(model.loss_curve_)
+    kinds = {name.rpartition(".")[0] for name in tensors if "." in name}
+    arrays = defaultdict(list, {kind: _listed(tensors, kind) for kind in kinds})  # no arrays is an empty list
     model.n_features_in_ = description["n_features_in"]
     if description["feature_names"] is not None:
         model.feature_names_in_ = np.array(description["feature_names"], dtype=object)
+    model._restore(description, arrays)
+    model.codes_ = arrays["codes"]
+    model.loss_curve_ = tensors["loss_curve"]
+    model.n_iter_ = len(model.loss_curve_)
     model.reconstruction_err_ = description["reconstruction_err"]
     model.stop_reason_ = description["stop_reason"]
     return model

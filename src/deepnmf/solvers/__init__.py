@@ -1,7 +1,7 @@
 """HOW it is minimised: one loop, steps for blocks, starts, layer-wise pre-training."""
 
 from deepnmf.solvers.descent import ChainDescent, State
-from deepnmf.solvers.encoding import encode_rows, nonlinear_residual_norm, residual_norm
+from deepnmf.solvers.encoding import decoded_residual_norm, encode_rows, residual_norm
 from deepnmf.solvers.loop import History, OnSweep, Run, minimise
 from deepnmf.solvers.pretraining import LayerwisePlan, Stack, pretrain
 from deepnmf.solvers.starts import NNDSVD, free_start, nonnegative_start, refitted
@@ -18,10 +18,10 @@ __all__ = [
     "Solver",
     "Stack",
     "State",
+    "decoded_residual_norm",
     "encode_rows",
     "free_start",
     "minimise",
-    "nonlinear_residual_norm",
     "nonnegative_start",
     "pretrain",
     "refitted",

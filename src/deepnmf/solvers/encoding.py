@@ -66,7 +66,7 @@ def residual_norm(engine: Engine, codes: Array, decoder: Array) -> float:
     return float(np.sqrt(max(float(square), 0.0)))
 
 
-def nonlinear_residual_norm(engine: Engine, codes: Array, decode: Callable[[Array], Array]) -> float:
+def decoded_residual_norm(engine: Engine, codes: Array, decode: Callable[[Array], Array]) -> float:
     """‖X - decode(H)‖_F, a few dense rows at a time."""
 
     def square(X_b: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:

@@ -1,0 +1,49 @@
+"""Labels that may be unknown: -1, None or NaN."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils._missing import is_scalar_nan
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from deepnmf.arrays import Array
+
+UNKNOWN = -1
+
+
+def split_labels(y: Any, n_samples: int) -> tuple[Array, Array]:
+    """Return the classes, sorted, and each sample's index among them, -1 where the label is unknown."""
+    y = column_or_1d(y, warn=True)
+    if len(y) != n_samples:
+        raise ValueError(f"y has {len(y)} labels, but X has {n_samples} samples: one a sample is expected.")
+    known = _is_known(y)
+    index = np.full(n_samples, UNKNOWN)
+    if not known.any():
+        return np.empty(0, dtype=y.dtype), index
+    check_classification_targets(np.array(y[known].tolist()))
+    try:
+        classes, index[known] = np.unique(y[known], return_inverse=True)
+    except TypeError as error:
+        raise ValueError(f"y must hold labels of one kind: {error}.") from error
+    return _of_their_own_type(classes), index
+
+
+def _is_known(y: Array) -> Array:
+    if y.dtype == object:
+        return np.array([not (label is None or is_scalar_nan(label) or label == UNKNOWN) for label in y], dtype=bool)
+    return (y != UNKNOWN) & ~np.isnan(y) if y.dtype.kind in "iuf" else np.ones(len(y), dtype=bool)
+
+
+def _of_their_own_type(classes: Array) -> Array:
+    """Text among None is text, integers among NaN are integers."""
+    classes = np.array(classes.tolist()) if classes.dtype == object else classes
+    return classes.astype(np.int64) if classes.dtype.kind == "f" and (classes == np.round(classes)).all() else classes
+
+
+def one_hot(index: Array, n_classes: int, dtype: Any) -> Array:
+    """Y, one row a sample: 1 at its class; a row of zeros where the label is unknown."""
+    Y = np.zeros((len(index), n_classes), dtype)
+    known = np.flatnonzero(index != UNKNOWN)
+    Y[known, index[known]] = 1
+    return Y
