@@ -34,6 +34,21 @@ VARIANTS = [
         SparseDeepNMF((12, 8, 4), penalty=penalty, feature_penalty=0.1, code_penalty=0.1, random_state=0)
         for penalty in ("L", "R", "RL1", "RL2")
     ),
+    SemiNMF(4, init="kmeans", random_state=0),
+    *(
+        DeepSemiNMF((8, 4), activation=activation, random_state=0)
+        for activation in ("stanh", "square", "sigmoid", "softplus", "relu")
+    ),
+    DeepSemiNMF((12, 8, 4), activation="square", init="kmeans", random_state=0),
+    *(
+        SparseDeepNMF((8, 4), activation=activation, random_state=0)
+        for activation in ("square", "tanh", "sigmoid", "softplus")
+    ),
+    SparseDeepNMF((12, 8, 4), activation="square", root_codes=True, solver="mu", random_state=0),
+    *(
+        SparseDeepNMF((8, 4), activation="square", penalty=penalty, random_state=0)
+        for penalty in ("L", "R", "RL1", "RL2")
+    ),
 ]
 
 

@@ -14,11 +14,12 @@ from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, RowsInMemory, Workers
 from deepnmf.models.checks import as_matrices, check_output_layer, check_rank, check_start_array, layer_sizes
 from deepnmf.models.fitted import FittedChain
-from deepnmf.objective import Chain, CodePenalty, Objective
+from deepnmf.objective import Activation, Chain, CodePenalty, Objective
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.solvers import (
     NNDSVD,
     SOLVERS,
+    ActivatedState,
     ChainDescent,
     History,
     LayerwisePlan,
@@ -76,6 +77,11 @@ class ChainEstimator(FittedChain):
     def _lower_code_penalties(self, chain: Chain) -> list[CodePenalty]:
         """Return the penalties of the lower layers' codes, in the scale the chain was optimised in."""
         return [CodePenalty(np.zeros((len(Z), len(Z)))) for Z in chain.factors[:-1]]
+
+    @property
+    def _between(self) -> Activation | None:
+        """The activation between layers; None where the chain is linear."""
+        return None
 
     _keeps_lower_codes = False
     _pretrain_max_iter = 0
@@ -145,7 +151,7 @@ class ChainEstimator(FittedChain):
         codes: Array | None,
         run: Run,
         on_sweep: OnSweep | None,
-    ) -> tuple[State, History]:
+    ) -> tuple[State | ActivatedState, History]:
         """Pre-train, then fine-tune."""
         objective = self._objective(len(sizes), (engine.n_samples, engine.n_features))
         descent = ChainDescent(engine, objective, SOLVERS[self._solver_name])
@@ -172,7 +178,9 @@ class ChainEstimator(FittedChain):
         plan = self._plan(rng, run, self._pretrain_max_iter if len(sizes) > 1 else 0, self._pretrain_tol)
         given = [np.asarray(Z, dtype=np.float64) for Z in factors or []]
         if codes is None or len(given) < len(sizes):
-            stack = pretrain(engine, sizes, theta, self._layer_objectives(len(sizes)), plan, given=given)
+            stack = pretrain(
+                engine, sizes, theta, self._layer_objectives(len(sizes)), plan, given=given, activation=self._between
+            )
             given = list(stack.factors)
         chain = Chain.of(given, theta, self._nonnegative)
         if codes is None:
@@ -193,7 +201,7 @@ class ChainEstimator(FittedChain):
             on_sweep=on_sweep,
         )
 
-    def _keep(self, engine: Engine, state: State) -> None:
+    def _keep(self, engine: Engine, state: State | ActivatedState) -> None:
         """Bring the result into the scale that is handed out and set the fitted attributes."""
         chain = state.chain
         objective = self._objective(chain.depth, (engine.n_samples, engine.n_features))
@@ -205,11 +213,22 @@ class ChainEstimator(FittedChain):
         if not any(chain.theta):  # scaling commutes with the chain: let the factors have it
             chain, scales = chain.rescaled(scales), [np.ones_like(scale) for scale in scales]
         self._set_chain(chain, scales, penalties, engine.dtype)
-        self.reconstruction_err_ = self._residual(engine, codes, len(self.factors_) - 1)
-        self.codes_ = [codes]
+        self.codes_ = [self._handed_out(codes)]
+        self.reconstruction_err_ = self._residual(engine, self.codes_[-1], len(self.factors_) - 1)
         if self._keeps_lower_codes:
-            lower = range(self._chain.depth - 1)
-            self.codes_ = [*(self._encoded(engine, layer) for layer in lower), codes]
+            self.codes_ = [*self._lower_codes(engine, codes), *self.codes_]
+
+    def _handed_out(self, codes: Array) -> Array:
+        """Codes of the top layer in the form a user gets them."""
+        return codes
+
+    def _as_fitted(self, codes: Array) -> Array:
+        """Codes of the top layer as the chain has them, from the form a user gets them in."""
+        return codes
+
+    def _lower_codes(self, engine: Engine, codes: Array) -> list[Array]:
+        """Codes of the training rows on the layers below the top."""
+        return [self._encoded(engine, layer) for layer in range(len(self.factors_) - 1)]
 
     @property
     def _solver_name(self) -> str:

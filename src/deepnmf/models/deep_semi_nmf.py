@@ -5,11 +5,12 @@ from sklearn.utils._param_validation import StrOptions
 
 from deepnmf.arrays import Array
 from deepnmf.engines import Engine
-from deepnmf.models.base import DeepEstimator, KeepCodes, RandomStateLike, SolverName
+from deepnmf.models.activated import ActivatedEstimator
+from deepnmf.models.base import KeepCodes, RandomStateLike, SolverName
 from deepnmf.solvers import free_start
 
 
-class DeepSemiNMF(DeepEstimator):
+class DeepSemiNMF(ActivatedEstimator):
     """X ≈ H_m Z_m ··· Z_1 with H_m >= 0 and factors of any sign (Trigeorgis et al., 2017).
 
     Semi-NMF layer by layer, then Algorithm 1 of the paper: every factor by least squares, the codes by
@@ -20,10 +21,14 @@ class DeepSemiNMF(DeepEstimator):
     ----------
     layer_sizes : sequence of int, default=(100, 10)
         r_1..r_m, from the data upwards.
-    init : {"svd", "random", "custom"}, default="svd"
-        Start of each layer.
+    activation : {"identity", "stanh", "square", "sigmoid", "softplus", "relu"}, default="identity"
+        g, the map between layers: X ≈ g(··· g(H_m Z_m) ···) Z_1.
+    init : {"svd", "kmeans", "random", "custom"}, default="svd"
+        Start of each layer. "kmeans" takes centres of clusters as features: for few features, or for more than the
+        data has dimensions, where "svd" can only add random ones.
     solver : {"hals", "apg", "pg", "mu"}, default="hals"
-        How the codes are updated; factors are exact least squares.
+        How the codes of a linear model are updated; its factors, and Z_1 below an activation, are exact least
+        squares. Below an activation codes make spectral projected gradient steps.
     max_iter : int, default=200
         Fine-tuning sweeps.
     tol : float, default=1e-4
@@ -71,15 +76,17 @@ class DeepSemiNMF(DeepEstimator):
 
     _nonnegative = False
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **DeepEstimator._parameter_constraints,
-        "init": [StrOptions({"svd", "random", "custom"})],
+        **ActivatedEstimator._parameter_constraints,
+        "activation": [StrOptions({"identity", "stanh", "square", "sigmoid", "softplus", "relu"})],
+        "init": [StrOptions({"svd", "kmeans", "random", "custom"})],
     }
 
     def __init__(
         self,
         layer_sizes: tuple[int, ...] = (100, 10),
         *,
-        init: Literal["svd", "random", "custom"] = "svd",
+        activation: Literal["identity", "stanh", "square", "sigmoid", "softplus", "relu"] = "identity",
+        init: Literal["svd", "kmeans", "random", "custom"] = "svd",
         solver: SolverName = "hals",
         max_iter: int = 200,
         tol: float = 1e-4,
@@ -91,6 +98,7 @@ class DeepSemiNMF(DeepEstimator):
         verbose: int = 0,
     ) -> None:
         self.layer_sizes = layer_sizes
+        self.activation = activation
         self.init = init
         self.solver = solver
         self.max_iter = max_iter

@@ -8,15 +8,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from deepnmf.arrays import Array
-from deepnmf.engines import Engine, RowsInMemory
-from deepnmf.models.base import DeepEstimator, Init, KeepCodes, RandomStateLike, SolverName
+from deepnmf.engines import Engine
+from deepnmf.models.activated import ActivatedEstimator
+from deepnmf.models.base import Init, KeepCodes, RandomStateLike, SolverName
 from deepnmf.models.checks import per_layer
-from deepnmf.objective import ACTIVATIONS, Activation, Chain
-from deepnmf.objective.chain import inverse_norms
-from deepnmf.solvers import History, OnSweep, Run, State, decoded_residual_norm, encode_rows, pretrain
+from deepnmf.objective import Chain
+from deepnmf.solvers import History, OnSweep, Run, State, pretrain
 
 
-class MultilayerNMF(DeepEstimator):
+class MultilayerNMF(ActivatedEstimator):
     """Layers of NMF or nsNMF, each on the codes below, never tuned together (Cichocki & Zdunek; Song & Lee, 2013).
 
     The papers' greedy baseline. A row is encoded as the model was trained, layer by layer.
@@ -63,7 +63,7 @@ class MultilayerNMF(DeepEstimator):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **DeepEstimator._parameter_constraints,
+        **ActivatedEstimator._parameter_constraints,
         "theta": [Real, "array-like"],
         "activation": [StrOptions({"identity", "square"})],
     }
@@ -98,15 +98,6 @@ class MultilayerNMF(DeepEstimator):
     def _smoothing(self, depth: int) -> tuple[float, ...]:
         return per_layer(self.theta, depth, "theta", 0, 1)
 
-    def _scales(self, chain: Chain) -> list[Array]:
-        if self._between is None:
-            return super()._scales(chain)
-        return [*(np.ones(len(Z)) for Z in chain.factors[:-1]), inverse_norms(chain.factors[-1])]
-
-    @property
-    def _between(self) -> Activation | None:
-        return None if self.activation == "identity" else ACTIVATIONS[self.activation]
-
     def _optimise(
         self,
         engine: Engine,
@@ -127,31 +118,9 @@ class MultilayerNMF(DeepEstimator):
         history = replace(stack.history, stop_reason="max_iter") if stack.unfinished else stack.history
         return State(stack.codes, Chain.of(stack.factors, theta)), history
 
-    def _features(self) -> list[Array]:
-        if self._between is None:
-            return super()._features()
-        return [self._decoded(np.eye(len(Z), dtype=Z.dtype), layer) for layer, Z in enumerate(self.factors_)]
-
-    def _layer_decoder(self, layer: int) -> Array:
-        """S_l Z_l between the scaled codes of two neighbouring layers."""
-        D = self._code_scales[layer][:, None] * self._chain.smoothed(layer)
-        return D if layer == 0 else D / self._code_scales[layer - 1]
-
     def _encoded(self, engine: Engine, layer: int) -> Array:
         """Layer by layer, as it was fitted."""
-        for below in range(layer + 1):
-            codes = encode_rows(engine, self._layer_decoder(below), self._code_penalties[below])
-            if below < layer:
-                engine = RowsInMemory(codes if self._between is None else self._between.inverse(codes), engine.workers)
-        return codes
+        return self._layer_by_layer(engine, layer)
 
-    def _decoded(self, H: Array, layer: int) -> Array:
-        for below in range(layer, -1, -1):
-            H = H @ self._layer_decoder(below).astype(H.dtype, copy=False)
-            H = H if self._between is None or below == 0 else self._between.function(H)
-        return H
-
-    def _residual(self, engine: Engine, codes: Array, layer: int) -> float:
-        if self._between is None:
-            return super()._residual(engine, codes, layer)
-        return decoded_residual_norm(engine, codes, lambda H: self._decoded(H, layer))
+    def _lower_codes(self, engine: Engine, codes: Array) -> list[Array]:
+        return [self._encoded(engine, layer) for layer in range(len(self.factors_) - 1)]

@@ -18,8 +18,9 @@ class SemiNMF(ShallowEstimator):
     Parameters
     ----------
     n_components : int, default=10
-    init : {"svd", "random", "custom"}, default="svd"
-        Start; components beyond min(n_samples, n_features) are random.
+    init : {"svd", "kmeans", "random", "custom"}, default="svd"
+        Start. "svd" begins at the truncated-SVD error; components beyond min(n_samples, n_features) are random there.
+        "kmeans" takes centres of clusters as features.
     solver : {"hals", "apg", "pg", "mu"}, default="hals"
         How the codes are updated; the factor is exact least squares.
     max_iter : int, default=200
@@ -48,14 +49,14 @@ class SemiNMF(ShallowEstimator):
     _nonnegative = False
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **ShallowEstimator._parameter_constraints,
-        "init": [StrOptions({"svd", "random", "custom"})],
+        "init": [StrOptions({"svd", "kmeans", "random", "custom"})],
     }
 
     def __init__(
         self,
         n_components: int = 10,
         *,
-        init: Literal["svd", "random", "custom"] = "svd",
+        init: Literal["svd", "kmeans", "random", "custom"] = "svd",
         solver: SolverName = "hals",
         max_iter: int = 200,
         tol: float = 1e-4,

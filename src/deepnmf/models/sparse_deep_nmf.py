@@ -5,7 +5,10 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from deepnmf.models.base import DeepEstimator, Init, KeepCodes, RandomStateLike, SolverName
+from deepnmf.arrays import Array
+from deepnmf.engines import Engine
+from deepnmf.models.activated import ActivatedEstimator
+from deepnmf.models.base import Init, KeepCodes, RandomStateLike, SolverName
 from deepnmf.models.checks import per_layer
 from deepnmf.objective import (
     Chain,
@@ -15,12 +18,13 @@ from deepnmf.objective import (
     RidgeCodes,
     SquaredL1Codes,
     SquaredL1Features,
+    TopScaleSquaredL1Codes,
     UnitScaleSquaredL1Codes,
     UnitScaleSquaredL1Features,
 )
 
 
-class SparseDeepNMF(DeepEstimator):
+class SparseDeepNMF(ActivatedEstimator):
     """X ≈ H_m Z_m ··· Z_1, all nonnegative, with penalties that make parts or codes sparse (Guo & Zhang, 2019).
 
     DNMF (no penalty) and its four sparse variants: layer by layer first, each with its own penalty, then all
@@ -30,6 +34,11 @@ class SparseDeepNMF(DeepEstimator):
     ----------
     layer_sizes : sequence of int, default=(100, 10)
         r_1..r_m, from the data upwards.
+    activation : {"identity", "square", "tanh", "sigmoid", "softplus"}, default="identity"
+        f, the map between layers, X ≈ f(··· f(H_m Z_m) ···) Z_1. "square" is the paper's root function, named there
+        by the way up.
+    root_codes : bool, default=False
+        With "square": whether √H_m is handed out (the paper's Square2) instead of H_m (Square1).
     penalty : {None, "L", "R", "RL1", "RL2"}, default=None
         None is DNMF. "L" makes every layer's features sparse, ½ Σ μ_l Σ_j ‖Z_l[j, :]‖₁². "R" makes codes sparse,
         ½ λ Σ_i ‖H[i, :]‖₁². "RL1" does both. "RL2" makes features sparse and codes smooth, ½ λ ‖H‖².
@@ -42,7 +51,7 @@ class SparseDeepNMF(DeepEstimator):
     init : {"random", "nndsvd", "nndsvda", "nndsvdar", "custom"} or None, default=None
         Start of each layer. None is "nndsvd", with random components above the rank.
     solver : {"hals", "apg", "pg", "mu"}, default="hals"
-        "apg" is the paper's.
+        "apg" is the paper's. Below an activation it updates Z_1; codes and upper factors make gradient steps there.
     max_iter : int, default=200
         Fine-tuning sweeps.
     tol : float, default=1e-4
@@ -89,7 +98,9 @@ class SparseDeepNMF(DeepEstimator):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **DeepEstimator._parameter_constraints,
+        **ActivatedEstimator._parameter_constraints,
+        "activation": [StrOptions({"identity", "square", "tanh", "sigmoid", "softplus"})],
+        "root_codes": ["boolean"],
         "penalty": [StrOptions({"L", "R", "RL1", "RL2"}), None],
         "feature_penalty": [Real, "array-like"],
         "code_penalty": [Real, "array-like"],
@@ -99,6 +110,8 @@ class SparseDeepNMF(DeepEstimator):
         self,
         layer_sizes: tuple[int, ...] = (100, 10),
         *,
+        activation: Literal["identity", "square", "tanh", "sigmoid", "softplus"] = "identity",
+        root_codes: bool = False,
         penalty: Literal["L", "R", "RL1", "RL2"] | None = None,
         feature_penalty: float | Sequence[float] = 0.01,
         code_penalty: float | Sequence[float] = 0.01,
@@ -114,6 +127,8 @@ class SparseDeepNMF(DeepEstimator):
         verbose: int = 0,
     ) -> None:
         self.layer_sizes = layer_sizes
+        self.activation = activation
+        self.root_codes = root_codes
         self.penalty = penalty
         self.feature_penalty = feature_penalty
         self.code_penalty = code_penalty
@@ -128,8 +143,15 @@ class SparseDeepNMF(DeepEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    def _sizes(self, n_features: int, factors: Sequence[Array] | None) -> tuple[int, ...]:
+        if self.root_codes and self.activation != "square":
+            raise ValueError(f"root_codes=True needs activation='square', got activation={self.activation!r}.")
+        return super()._sizes(n_features, factors)
+
     def _objective(self, depth: int, shape: tuple[int, int]) -> Objective:
         mu, lam = self._weights(depth)
+        if self.penalty == "R" and self._between is not None:
+            return Objective((TopScaleSquaredL1Codes(lam[-1]),))
         return Objective(self._penalties(self.penalty, mu, lam[-1]))
 
     def _layer_objectives(self, depth: int) -> Sequence[Objective]:
@@ -154,9 +176,22 @@ class SparseDeepNMF(DeepEstimator):
         }
         return variants[variant]
 
+    def _handed_out(self, codes: Array) -> Array:
+        return np.sqrt(codes) if self.root_codes else codes
+
+    def _as_fitted(self, codes: Array) -> Array:
+        return np.square(codes) if self.root_codes else codes
+
+    def _encoded(self, engine: Engine, layer: int) -> Array:
+        codes = super()._encoded(engine, layer)
+        return self._handed_out(codes) if layer == len(self.factors_) - 1 else codes
+
+    def _decoded(self, H: Array, layer: int) -> Array:
+        return super()._decoded(self._as_fitted(H) if layer == len(self.factors_) - 1 else H, layer)
+
     def _lower_code_penalties(self, chain: Chain) -> list[CodePenalty]:
         """Codes of lower layers are problems of their own (20), penalised in "R" alone."""
-        if self.penalty != "R":
+        if self.penalty != "R" or self._between is not None:
             return super()._lower_code_penalties(chain)
         _, lam = self._weights(chain.depth)
         chains = [Chain.of(chain.factors[: layer + 1]) for layer in range(chain.depth - 1)]

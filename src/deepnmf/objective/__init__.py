@@ -1,5 +1,6 @@
 """WHAT is minimised: the chain of factors, its blocks in Gram form, penalties, smoothing."""
 
+from deepnmf.objective.activated import ActivatedObjective, ActivatedRows, Slope
 from deepnmf.objective.activations import ACTIVATIONS, Activation
 from deepnmf.objective.chain import Chain
 from deepnmf.objective.gram import FactoredGram, FormedGram, Gram
@@ -12,6 +13,7 @@ from deepnmf.objective.penalties import (
     RidgeCodes,
     SquaredL1Codes,
     SquaredL1Features,
+    TopScaleSquaredL1Codes,
     UnitScaleSquaredL1Codes,
     UnitScaleSquaredL1Features,
 )
@@ -20,6 +22,8 @@ from deepnmf.objective.smoothing import smooth
 
 __all__ = [
     "ACTIVATIONS",
+    "ActivatedObjective",
+    "ActivatedRows",
     "Activation",
     "Chain",
     "CodePenalty",
@@ -32,9 +36,11 @@ __all__ = [
     "Penalty",
     "Quadratic",
     "RidgeCodes",
+    "Slope",
     "SquaredL1Codes",
     "SquaredL1Features",
     "Statistics",
+    "TopScaleSquaredL1Codes",
     "UnitScaleSquaredL1Codes",
     "UnitScaleSquaredL1Features",
     "smooth",

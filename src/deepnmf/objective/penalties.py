@@ -5,6 +5,7 @@ problem, and its value. Everything it may need of the codes is in the statistics
 h = Hᵀ1, so none of them ever looks at a sample.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -25,6 +26,22 @@ class FactorTerms:
     ridge: float = 0.0
     row_sums: Array | None = None
     l1: float = 0.0
+
+    def applied(self, Z: Array) -> Array:
+        """The Hessian of the quadratic terms applied to the topmost factor, the only one K itself multiplies."""
+        product = self.ridge * Z
+        if self.extra_gram is not None:
+            product = product + self.extra_gram @ Z
+        if self.row_sums is not None:
+            product = product + (self.row_sums * Z.sum(axis=1))[:, None]
+        return product
+
+    def diagonal(self, order: int) -> Array:
+        """The diagonal of that Hessian, the same for every entry of a row."""
+        diagonal = np.full(order, self.ridge)
+        if self.extra_gram is not None:
+            diagonal += np.diag(self.extra_gram)
+        return diagonal if self.row_sums is None else diagonal + self.row_sums
 
 
 @dataclass(frozen=True)
@@ -49,6 +66,30 @@ class Penalty(Protocol):
     def value(self, chain: Chain, K: Array, code_sums: Array) -> float:
         """Its value."""
         ...
+
+
+def codes_share(penalties: Sequence[Penalty], chain: Chain) -> CodePenalty:
+    """What several penalties add to the codes' problem."""
+    order = len(chain.factors[-1])
+    shares = [penalty.on_codes(chain) for penalty in penalties]
+    gram = sum((share.gram for share in shares), start=np.zeros((order, order)))
+    return CodePenalty(gram, sum(share.l1 for share in shares))
+
+
+def factor_share(penalties: Sequence[Penalty], chain: Chain, layer: int, K: Array) -> FactorTerms:
+    """What several penalties add to the problem of a factor."""
+    terms = [penalty.on_factor(chain, layer, K) for penalty in penalties]
+    return FactorTerms(
+        extra_gram=_sum([term.extra_gram for term in terms]),
+        ridge=sum(term.ridge for term in terms),
+        row_sums=_sum([term.row_sums for term in terms]),
+        l1=sum(term.l1 for term in terms),
+    )
+
+
+def _sum(arrays: Sequence[Array | None]) -> Array | None:
+    present = [array for array in arrays if array is not None and array.any()]
+    return sum(present[1:], start=present[0]) if present else None
 
 
 @dataclass(frozen=True)
@@ -121,17 +162,39 @@ class UnitScaleSquaredL1Codes:
     weight: float
 
     def on_codes(self, chain: Chain) -> CodePenalty:
-        c = _norms(chain.decoder())
+        c = self._scale(chain)
         return CodePenalty(self.weight * np.outer(c, c))
 
     def on_factor(self, chain: Chain, layer: int, K: Array) -> FactorTerms:
-        c = _norms(chain.decoder())
+        c = self._scale(chain)
         ratio = np.divide(K @ c, c, out=np.zeros_like(c), where=c > 0)
         return FactorTerms(extra_gram=np.diag(self.weight * ratio))
 
     def value(self, chain: Chain, K: Array, code_sums: Array) -> float:
-        c = _norms(chain.decoder())
+        c = self._scale(chain)
         return 0.5 * self.weight * float(c @ K @ c)
+
+    def _scale(self, chain: Chain) -> Array:
+        return np.asarray(np.linalg.norm(chain.decoder(), axis=1))
+
+
+@dataclass(frozen=True)
+class TopScaleSquaredL1Codes(UnitScaleSquaredL1Codes):
+    """The same below an activation, where only the rows of Z_m trade scale with the codes, c_k = ‖Z_m[k, :]‖.
+
+    Shrinking all that enters the activation while the factors below it grow would be free: they are held
+    by ½ λ ‖Z_l‖², l < m.
+    """
+
+    def on_factor(self, chain: Chain, layer: int, K: Array) -> FactorTerms:
+        return super().on_factor(chain, layer, K) if layer == chain.depth - 1 else FactorTerms(ridge=self.weight)
+
+    def value(self, chain: Chain, K: Array, code_sums: Array) -> float:
+        held = sum(float(np.vdot(Z, Z)) for Z in chain.factors[:-1])
+        return super().value(chain, K, code_sums) + 0.5 * self.weight * held
+
+    def _scale(self, chain: Chain) -> Array:
+        return np.asarray(np.linalg.norm(chain.factors[-1], axis=1))
 
 
 @dataclass(frozen=True)
@@ -174,7 +237,3 @@ class ElasticNet:
 def _no_code_penalty(chain: Chain) -> CodePenalty:
     order = len(chain.factors[-1])
     return CodePenalty(np.zeros((order, order)))
-
-
-def _norms(features: Array) -> Array:
-    return np.asarray(np.linalg.norm(features, axis=1))

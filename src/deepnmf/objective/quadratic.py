@@ -34,6 +34,10 @@ class Quadratic:
             product = product + (self.row_sums * Z.sum(axis=1))[:, None]
         return product
 
+    def gradient(self, Z: Array) -> Array:
+        """The slope at Z."""
+        return self.curvature(Z) - self.linear
+
     @cached_property
     def lipschitz(self) -> float:
         """The largest curvature."""

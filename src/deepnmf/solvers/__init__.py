@@ -1,5 +1,7 @@
 """HOW it is minimised: one loop, steps for blocks, starts, layer-wise pre-training."""
 
+from deepnmf.solvers.activated import ActivatedDescent, ActivatedState
+from deepnmf.solvers.activated_encoding import ActivatedEncoder
 from deepnmf.solvers.descent import ChainDescent, State
 from deepnmf.solvers.encoding import decoded_residual_norm, encode_rows, residual_norm
 from deepnmf.solvers.loop import History, OnSweep, Run, minimise
@@ -10,6 +12,9 @@ from deepnmf.solvers.steps import SOLVERS, Solver
 __all__ = [
     "NNDSVD",
     "SOLVERS",
+    "ActivatedDescent",
+    "ActivatedEncoder",
+    "ActivatedState",
     "ChainDescent",
     "History",
     "LayerwisePlan",

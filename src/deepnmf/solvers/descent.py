@@ -101,9 +101,7 @@ class ChainDescent:
     def start(self, codes: Array, chain: Chain) -> State:
         """Begin at codes and factors; zeros are lifted a little for a solver that could never leave them."""
         if self.solver.needs_positive_start:
-            codes = _without_zeros(codes)
-            if chain.nonnegative:
-                chain = replace(chain, factors=tuple(_without_zeros(Z) for Z in chain.factors))
+            codes, chain = without_zeros(codes, chain)
         return State(np.ascontiguousarray(codes, dtype=self.engine.dtype), chain)
 
     def advance(self, state: State) -> State:
@@ -112,7 +110,7 @@ class ChainDescent:
         rows, stats, codes_optimality = self._update_codes(state, departure)
         chain, factors_optimality = self.update_factors(departure, stats)
         loss = self.objective.value(chain, stats)
-        if not loss <= state.loss + self._rounding(state.loss):
+        if not loss <= state.loss + rounding(self.engine, state.loss):
             return self._take_back(state, rows)
         self._recycle(state)
         reached = State(
@@ -143,11 +141,6 @@ class ChainDescent:
         if state.ahead is None:
             return replace(state, exhausted=True)
         return replace(state, plain_codes=None, ahead=None, momentum=state.momentum.after_rise())
-
-    def _rounding(self, loss: float) -> float:
-        """What the loss, a difference of numbers as large as ‖X‖², is uncertain by."""
-        scale = self.engine.sqnorm if np.isinf(loss) else max(self.engine.sqnorm, loss)
-        return ROUNDING[self.engine.dtype.name] * scale
 
     def _recycle(self, state: State) -> None:
         """Let the next sweep write into the row arrays of a state that has been left behind."""
@@ -221,10 +214,23 @@ def inner_steps(order: int, n_features: int) -> int:
     return int(np.clip(1 + 0.25 * n_features / order, 1, MOST_INNER))
 
 
+def rounding(engine: Engine, loss: float) -> float:
+    """What the loss, a difference of numbers as large as ‖X‖², is uncertain by."""
+    scale = engine.sqnorm if np.isinf(loss) else max(engine.sqnorm, loss)
+    return ROUNDING[engine.dtype.name] * scale
+
+
 def relative(violation: float, size: float) -> float:
     """√(violation/size); nothing to fit is a fit."""
     return float(np.sqrt(violation / size)) if size > 0 else 0.0
 
 
-def _without_zeros(array: Array) -> Array:
+def without_zeros(codes: Array, chain: Chain) -> tuple[Array, Chain]:
+    """Lift the zeros of all that is nonnegative a little."""
+    if chain.nonnegative:
+        chain = replace(chain, factors=tuple(_lifted(Z) for Z in chain.factors))
+    return _lifted(codes), chain
+
+
+def _lifted(array: Array) -> Array:
     return np.maximum(array, LIFT * array.mean())

@@ -14,6 +14,8 @@ from deepnmf.solvers.encoding import encode_rows
 from deepnmf.solvers.loop import History, OnSweep, Run, minimise
 from deepnmf.solvers.steps import Solver
 
+WELL_WITHIN = 0.8  # of what a bounded activation reaches: beyond, it is too flat to learn
+
 Start = Callable[[Engine, int], tuple[Array, Array]]
 """``start(engine, rank) -> (codes, factor)`` for one layer."""
 
@@ -74,7 +76,8 @@ def pretrain(
 
     What feeds a layer is the codes below, each in units of what it adds to the data, so that
     errors count there as they do in the data; the factor found for it is brought back to the chain's own scale.
-    An activation f lies between scaled codes: f⁻¹ of them feeds the next layer.
+    An activation f lies between the codes as the chain has them: f⁻¹ of them feeds the next layer, and the layer
+    below is brought into the scale for it first.
     """
     rows, factors = engine, []
     scale = np.ones(1)
@@ -86,13 +89,27 @@ def pretrain(
             codes, Z, history = plan.fit_layer(rows, size, theta[layer], objectives[layer], layer + 1)
             Z = Z * scale
             unfinished = unfinished or history.stop_reason == "max_iter"
+            if activation is not None and theta[layer] == 0 and layer + 1 < len(sizes):
+                codes, Z = _scaled_for(activation, codes, Z)
         factors.append(Z)
         if layer + 1 < len(sizes):
-            chain = Chain.of(factors, theta[: layer + 1])
-            scale = inverse_norms(chain.decoder()) if activation is None else np.ones(len(Z))
-            fed = (codes / scale).astype(codes.dtype, copy=False)
-            rows = RowsInMemory(fed if activation is None else activation.inverse(fed), engine.workers)
+            scale = _units(factors, theta) if activation is None else np.ones(1)
+            fed = codes / scale if activation is None else activation.inverse(codes, plan.nonnegative)
+            rows = RowsInMemory(fed.astype(codes.dtype, copy=False), engine.workers)
     return Stack(tuple(factors), codes, history, unfinished)
+
+
+def _units(factors: Sequence[Array], theta: Sequence[float]) -> Array:
+    return inverse_norms(Chain.of(factors, theta[: len(factors)]).decoder())
+
+
+def _scaled_for(activation: Activation, codes: Array, Z: Array) -> tuple[Array, Array]:
+    """The same layer with unit features, or with codes that a bounded activation can reach."""
+    scale = inverse_norms(Z)
+    if np.isfinite(activation.ceiling):
+        largest = codes.max(axis=0)
+        scale = np.where(largest > 0, largest / (WELL_WITHIN * activation.ceiling), 1.0)
+    return (codes / scale).astype(codes.dtype, copy=False), scale[:, None] * Z
 
 
 def _encoded(rows: Engine, Z: Array, theta: float, objective: Objective) -> Array:

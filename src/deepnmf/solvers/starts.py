@@ -5,7 +5,9 @@ from scipy import linalg
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, Sums
-from deepnmf.objective import Chain, Statistics
+from deepnmf.objective import Chain, CodePenalty, Statistics
+from deepnmf.solvers.encoding import encode_rows
+from deepnmf.solvers.kmeans import kmeans_centres
 from deepnmf.solvers.least_squares import least_change
 from deepnmf.solvers.svd import truncated_svd
 
@@ -52,10 +54,18 @@ def _nndsvd(U: Array, s: Array, Vt: Array) -> tuple[Array, Array]:
 
 
 def free_start(engine: Engine, rank: int, init: str, rng: np.random.RandomState) -> tuple[Array, Array]:
-    """Codes >= 0 and the free factor that fits them best: random, or with the truncated-SVD error."""
+    """Codes >= 0 and a free factor: random, with the truncated-SVD error, or the centres of clusters."""
+    if init == "kmeans":
+        return _kmeans_start(engine, rank, rng)
     codes = _random_codes(engine, rank, rng) if init == "random" else _svd_codes(engine, rank, rng)
     codes = np.asarray(codes, dtype=engine.dtype)
     return codes, regress(engine, codes)
+
+
+def _kmeans_start(engine: Engine, rank: int, rng: np.random.RandomState) -> tuple[Array, Array]:
+    """Centres of clusters as features, and the nonnegative codes that fit best (Ding, Li & Jordan, 2010)."""
+    centres = kmeans_centres(engine, rank, rng)
+    return encode_rows(engine, centres, CodePenalty(np.zeros((rank, rank)))), centres
 
 
 def _random_codes(engine: Engine, rank: int, rng: np.random.RandomState) -> Array:

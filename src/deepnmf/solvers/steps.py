@@ -61,14 +61,14 @@ class AcceleratedGradient:
         lipschitz, F = problem.lipschitz, problem.linear
         if lipschitz == 0:
             return _without_what_only_costs(Z, F)
-        gradient = problem.curvature(Z) - F
+        gradient = problem.gradient(Z)
         violation = _violation(Z, gradient)
         lowest = 0.5 * inner(gradient - F, Z)
         ahead, ahead_gradient, alpha = Z, gradient, 1.0
         first_move = 0.0
         for _ in range(n_inner):
             new = np.maximum(ahead - ahead_gradient / lipschitz, 0)
-            new_gradient = problem.curvature(new) - F
+            new_gradient = problem.gradient(new)
             value = 0.5 * inner(new_gradient - F, new)
             if value > lowest:
                 # From an extrapolated point: restart. From Z itself: the norm was underestimated.
@@ -100,7 +100,7 @@ class ProjectedGradient:
         rate = 1 / problem.lipschitz
         violation = None
         for _ in range(n_inner):
-            gradient = problem.curvature(Z) - problem.linear
+            gradient = problem.gradient(Z)
             violation = _violation(Z, gradient) if violation is None else violation
             grown, shrunk = rate * 2, rate
             if (new := _armijo(Z, gradient, grown, problem)) is not None:

@@ -1,0 +1,126 @@
+"""Deep models with an activation between their layers."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from deepnmf.arrays import Array
+from deepnmf.engines import Engine, RowsInMemory
+from deepnmf.models.base import DeepEstimator
+from deepnmf.models.checks import layer_sizes
+from deepnmf.objective import ACTIVATIONS, ActivatedObjective, Activation, Chain
+from deepnmf.objective.chain import inverse_norms
+from deepnmf.solvers import (
+    SOLVERS,
+    ActivatedDescent,
+    ActivatedEncoder,
+    ActivatedState,
+    History,
+    OnSweep,
+    Run,
+    State,
+    decoded_residual_norm,
+    encode_rows,
+    minimise,
+)
+
+MOST_OTHERS = 256  # training rows whose codes a new row may start from
+
+
+class ActivatedEstimator(DeepEstimator):
+    """X ≈ f(··· f(H_m Z_m) ···) Z_1; the linear chain where f is the identity, or where there is one layer only."""
+
+    @property
+    def _between(self) -> Activation | None:
+        """The activation that lies between layers; None where the chain is linear."""
+        linear = self.activation == "identity" or len(layer_sizes(self.layer_sizes)) == 1
+        return None if linear else ACTIVATIONS[self.activation]
+
+    # ------------------------------------------------------------------------------------- fitting
+
+    def _optimise(
+        self,
+        engine: Engine,
+        sizes: tuple[int, ...],
+        factors: Sequence[Array] | None,
+        codes: Array | None,
+        run: Run,
+        on_sweep: OnSweep | None,
+    ) -> tuple[State | ActivatedState, History]:
+        """Pre-train, then fine-tune."""
+        if self._between is None:
+            return super()._optimise(engine, sizes, factors, codes, run, on_sweep)
+        penalties = self._objective(len(sizes), (engine.n_samples, engine.n_features)).penalties
+        descent = ActivatedDescent(engine, ActivatedObjective(self._between, penalties), SOLVERS[self._solver_name])
+        return minimise(
+            descent.advance,
+            descent.start(*self._begin(engine, sizes, factors, codes, run)),
+            max_iter=self.max_iter,
+            tol=self.tol,
+            run=run,
+            on_sweep=on_sweep,
+        )
+
+    def _lower_codes(self, engine: Engine, codes: Array) -> list[Array]:
+        """What the fitted codes stand for on the layers below."""
+        if self._between is None:
+            return super()._lower_codes(engine, codes)
+        return [V.astype(codes.dtype, copy=False) for V in self._encoder().values_below(codes)[:-1]]
+
+    def _scales(self, chain: Chain) -> list[Array]:
+        """Only the rows of Z_m trade scale with the codes; below, the activation forbids it."""
+        if self._between is None:
+            return super()._scales(chain)
+        return [*(np.ones(len(Z)) for Z in chain.factors[:-1]), inverse_norms(chain.factors[-1])]
+
+    # ------------------------------------------------------------------------------------- at work
+
+    def _features(self) -> list[Array]:
+        if self._between is None:
+            return super()._features()
+        return [self._decoded(np.eye(len(Z), dtype=Z.dtype), layer) for layer, Z in enumerate(self.factors_)]
+
+    def _layer_decoder(self, layer: int) -> Array:
+        """S_l Z_l between the scaled codes of two neighbouring layers."""
+        D = self._code_scales[layer][:, None] * self._chain.smoothed(layer)
+        return D if layer == 0 else D / self._code_scales[layer - 1]
+
+    def _encoded(self, engine: Engine, layer: int) -> Array:
+        """Codes of the top layer first: those of a lower one are their values there."""
+        if self._between is None:
+            return super()._encoded(engine, layer)
+        encoder = self._encoder()
+        return encoder.values_below(encoder.encode(engine))[layer].astype(engine.dtype, copy=False)
+
+    def _encoder(self) -> ActivatedEncoder:
+        codes = self._as_fitted(self.codes_[-1]).astype(np.float64)
+        return ActivatedEncoder(
+            decoders=tuple(self._layer_decoder(layer).astype(np.float64) for layer in range(len(self.factors_))),
+            activation=ACTIVATIONS[self.activation],
+            penalty=self._code_penalties[-1],
+            nonnegative=self._nonnegative,
+            others=codes[:: -(-len(codes) // MOST_OTHERS)],
+        )
+
+    def _layer_by_layer(self, engine: Engine, layer: int) -> Array:
+        """Codes of the first layer, then of the second given these, and so on: how the pre-training saw the rows."""
+        for below in range(layer + 1):
+            codes = encode_rows(engine, self._layer_decoder(below), self._code_penalties[below])
+            if below < layer:
+                between = self._between
+                fed = codes if between is None else between.inverse(codes, self._nonnegative)
+                engine = RowsInMemory(fed, engine.workers)
+        return codes
+
+    def _decoded(self, H: Array, layer: int) -> Array:
+        if self._between is None:
+            return super()._decoded(H, layer)
+        for below in range(layer, -1, -1):
+            H = H @ self._layer_decoder(below).astype(H.dtype, copy=False)
+            H = self._between.function(H) if below else H
+        return H
+
+    def _residual(self, engine: Engine, codes: Array, layer: int) -> float:
+        if self._between is None:
+            return super()._residual(engine, codes, layer)
+        return decoded_residual_norm(engine, codes, lambda H: self._decoded(H, layer))

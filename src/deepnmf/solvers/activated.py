@@ -1,0 +1,122 @@
+"""Descent on a chain with an activation between its layers: two passes over X a sweep."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from deepnmf.arrays import Array, Matrix
+from deepnmf.engines import Engine, Sums
+from deepnmf.objective import ActivatedObjective, ActivatedRows, Chain, Slope, Statistics
+from deepnmf.solvers.descent import over_columns, rounding, without_zeros
+from deepnmf.solvers.least_squares import least_change
+from deepnmf.solvers.row_descent import descend_rows, first_step_sizes
+from deepnmf.solvers.steps import Solver
+
+STEPS_ON_CODES = 6
+STEPS_ON_LOWEST = 4
+GROW, SHRINK = 1.3, 1 / 3
+MOST_TRIALS = 8
+FAINTEST = SHRINK**MOST_TRIALS
+
+
+@dataclass(frozen=True)
+class ActivatedState:
+    """Codes and factors of one objective, and the lengths of the next steps."""
+
+    codes: Array
+    chain: Chain
+    step_sizes: Array  # one a row
+    stride: float = 0.1  # on the factors above the activation, in units of one over their curvature
+    loss: float = np.inf
+    optimality: float = np.inf
+    exhausted: bool = False
+
+
+@dataclass(frozen=True)
+class _CodesStep:
+    """One block of rows: its codes, then its share of the slopes of the upper factors."""
+
+    problem: ActivatedRows
+    lowest: Array
+
+    def __call__(self, X_b: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        H, sizes = rows
+        F = X_b @ self.lowest.T
+        H, sizes, _ = descend_rows(self.problem, H, F, sizes, STEPS_ON_CODES)
+        slopes = self.problem.slopes(H, F)
+        return (H, sizes), (H.T @ H, *(array for slope in slopes for array in slope))
+
+
+@dataclass(frozen=True)
+class _StatisticsStep:
+    """One block of rows: what the lowest factor and the penalties need to know of its codes."""
+
+    problem: ActivatedRows
+
+    def __call__(self, X_b: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        H = rows[0]
+        V = self.problem.values_below(H)[0]
+        return (), (np.ascontiguousarray(V.T) @ X_b, V.T @ V, H.T @ H, H.sum(axis=0, dtype=np.float64))
+
+
+@dataclass
+class ActivatedDescent:
+    """Sweeps of one model on one engine.
+
+    The first pass lowers the codes and adds up the slopes of Z_2..Z_m; they make one gradient step, scaled
+    by their curvature. The second pass gives the statistics from which Z_1 is updated exactly, and with them the
+    objective: where it would rise, the upper factors' step is shortened and the pass made again. Without
+    that step the sweep descends for certain.
+    """
+
+    engine: Engine
+    objective: ActivatedObjective
+    solver: Solver
+
+    def start(self, codes: Array, chain: Chain) -> ActivatedState:
+        """Begin at codes and factors."""
+        codes, chain = without_zeros(codes, chain) if self.solver.needs_positive_start else (codes, chain)
+        codes = np.ascontiguousarray(codes, dtype=self.engine.dtype)
+        problem = self.objective.rows(chain, self.engine.dtype)
+        (sizes,), _ = self.engine.sweep((codes,), lambda _, rows: ((first_step_sizes(problem, rows[0]),), ()))
+        return ActivatedState(codes, chain, sizes, loss=self.objective.value(chain, *self._statistics(codes, chain)))
+
+    def advance(self, state: ActivatedState) -> ActivatedState:
+        """Make one sweep."""
+        problem = self.objective.rows(state.chain, self.engine.dtype)
+        lowest = state.chain.factors[0].astype(self.engine.dtype, copy=False)
+        (codes, sizes), sums = self.engine.sweep((state.codes, state.step_sizes), _CodesStep(problem, lowest))
+        K, slopes = sums[0], [Slope(*sums[i : i + 2]) for i in range(1, len(sums), 2)]
+        slopes = list(self.objective.with_penalties(state.chain, K, slopes))
+        moved = replace(state, codes=codes, step_sizes=sizes)
+        for stride in (*(state.stride * SHRINK**trial for trial in range(MOST_TRIALS)), 0.0):
+            chain, loss = self._with_upper_step(moved, slopes, stride)
+            if loss <= state.loss + rounding(self.engine, state.loss):
+                exact = loss <= rounding(self.engine, loss)  # what is left to fit is rounding, and would be fitted
+                return replace(moved, chain=chain, loss=loss, stride=max(GROW * stride, FAINTEST), exhausted=exact)
+        return replace(state, exhausted=True)
+
+    def _with_upper_step(self, state: ActivatedState, slopes: Sequence[Slope], stride: float) -> tuple[Chain, float]:
+        """Step with Z_2..Z_m, update Z_1, and return the objective there."""
+        chain = state.chain
+        for layer, slope in enumerate(slopes, start=1):
+            Z = chain.factors[layer] - stride * slope.step()
+            chain = chain.with_factor(layer, np.maximum(Z, 0) if chain.nonnegative else Z)
+        lowest, K, code_sums = self._statistics(state.codes, chain)
+        chain = chain.with_factor(0, self._lowest_factor(chain, lowest, K))
+        return chain, self.objective.value(chain, lowest, K, code_sums)
+
+    def _statistics(self, codes: Array, chain: Chain) -> tuple[Statistics, Array, Array]:
+        """What Z_1 needs to know of X and V_1, then K = HᵀH and Hᵀ1 for the penalties."""
+        problem = self.objective.rows(chain, self.engine.dtype)
+        _, (M, K_lowest, K, code_sums) = self.engine.sweep((codes,), _StatisticsStep(problem))
+        return Statistics(M, K_lowest, code_sums, self.engine.sqnorm), K, code_sums
+
+    def _lowest_factor(self, chain: Chain, lowest: Statistics, K: Array) -> Array:
+        """Z_1 next to the data is a linear problem in the codes V_1."""
+        Z = chain.factors[0]
+        if not chain.nonnegative:
+            return least_change(Chain.of([Z], nonnegative=False), 0, lowest)[0]
+        problem = self.objective.lowest_block(chain, lowest, K)
+        return over_columns(self.engine.workers, self.solver, Z, problem, STEPS_ON_LOWEST).Z

@@ -1,0 +1,79 @@
+"""k-means by passes over the rows, for data that is only ever seen that way."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from deepnmf.arrays import Array, Matrix
+from deepnmf.engines import Engine, Sums
+
+RESTARTS = 4
+MOST_PASSES = 30
+
+
+def kmeans_centres(engine: Engine, k: int, rng: np.random.RandomState) -> Array:
+    """The centres of the best of a few runs."""
+    runs = [_lloyd(engine, _spread_out(engine, k, rng)) for _ in range(RESTARTS)]
+    return min(runs, key=lambda run: run[1])[0]
+
+
+def _spread_out(engine: Engine, k: int, rng: np.random.RandomState) -> Array:
+    """Rows drawn one after the other, far ones more likely (k-means++)."""
+    centres = _row(engine, rng.randint(engine.n_samples))[None]
+    nearest = _square_distances(engine, centres[0])
+    while len(centres) < k:
+        total = nearest.sum()
+        drawn = rng.choice(engine.n_samples, p=nearest / total) if total > 0 else rng.randint(engine.n_samples)
+        centres = np.vstack([centres, _row(engine, drawn)])
+        nearest = np.minimum(nearest, _square_distances(engine, centres[-1]))
+    return centres
+
+
+def _row(engine: Engine, index: int) -> Array:
+    chosen = np.zeros((engine.n_samples, 1), engine.dtype)
+    chosen[index] = 1
+    _, (row,) = engine.sweep((chosen,), lambda X_b, rows: ((), (rows[0].T @ X_b,)))
+    return np.asarray(row[0])
+
+
+def _square_distances(engine: Engine, centre: Array) -> Array:
+    def distances(X_b: Matrix, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        return (_square_norms(X_b) - 2 * np.asarray(X_b @ centre) + centre @ centre,), ()
+
+    (squares,), _ = engine.sweep((), distances)
+    return np.maximum(squares, 0)
+
+
+def _lloyd(engine: Engine, centres: Array) -> tuple[Array, float]:
+    spread = np.inf
+    for _ in range(MOST_PASSES):
+        centres_before, spread_before = centres, spread
+        _, (sums, counts, spread_now) = engine.sweep((), _Assignment(centres))
+        spread = float(spread_now)
+        centres = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], centres)
+        if spread >= spread_before:
+            return centres_before, spread_before
+    return centres, spread
+
+
+@dataclass(frozen=True)
+class _Assignment:
+    """The sums and sizes of the clusters in a block of rows, and how far the rows are from their centres."""
+
+    centres: Array
+
+    def __call__(self, X_b: Matrix, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        C = self.centres
+        squares = np.asarray(-2 * (X_b @ C.T)) + np.einsum("ij,ij->i", C, C)
+        cluster = squares.argmin(axis=1)
+        member = np.zeros((len(cluster), len(C)))
+        member[np.arange(len(cluster)), cluster] = 1
+        spread = _square_norms(X_b).sum() + squares.min(axis=1).sum()
+        return (), (member.T @ X_b, member.sum(axis=0), np.asarray(spread))
+
+
+def _square_norms(X_b: Matrix) -> Array:
+    if sparse.issparse(X_b):
+        return np.asarray(X_b.multiply(X_b).sum(axis=1)).ravel()
+    return np.asarray(np.einsum("ij,ij->i", X_b, X_b))
