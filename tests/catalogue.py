@@ -52,6 +52,11 @@ VARIANTS = [
 ]
 
 
+def is_linear(model) -> bool:
+    """Whether no activation lies between the layers."""
+    return getattr(model, "activation", "identity") == "identity"
+
+
 def name_of(model) -> str:
     """What sets a model apart, for a test's id."""
     text = repr(model).replace("random_state=0", "").replace("\n", "")

@@ -5,6 +5,7 @@ import pytest
 
 from catalogue import data
 from deepnmf import NMF, NSNMF, DeepNSNMF, DeepSemiNMF, MultilayerNMF, SemiNMF, SparseDeepNMF
+from deepnmf.objective import ACTIVATIONS, ActivatedObjective, Chain
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 RUN = {"random_state": 0, "tol": 0, "max_iter": 30}
@@ -88,3 +89,32 @@ def test_the_square_activation_roots_the_codes_that_feed_the_next_layer():
     assert best <= np.linalg.norm(fed - model.transform(X) @ model.factors_[1]) <= 2 * best
     H = model.transform(X)
     assert np.allclose(model.inverse_transform(H), np.square(H @ model.factors_[1]) @ model.factors_[0])
+
+
+@pytest.mark.parametrize("sizes", [(8, 4), (12, 8, 4)])
+@pytest.mark.parametrize("cls", [DeepSemiNMF, SparseDeepNMF])
+def test_the_identity_between_layers_is_the_linear_model(cls, sizes):
+    X = data()
+    model = cls(sizes, activation="identity", random_state=0).fit(X)
+    chain, H = Chain.of(model.factors_, nonnegative=model._nonnegative), model.codes_[-1]
+    rows = ActivatedObjective(ACTIVATIONS["identity"]).rows(chain, X.dtype)
+    values, gradient = rows.evaluate(H, X @ model.factors_[0].T)
+    assert values.sum() + 0.5 * np.sum(X**2) == pytest.approx(model.loss_curve_[-1], rel=1e-9)
+    D = model.components_
+    assert np.allclose(gradient, H @ D @ D.T - X @ D.T, atol=1e-9)
+
+
+def test_an_activation_of_one_layer_has_nothing_to_lie_between():
+    X = data()
+    plain, activated = (SparseDeepNMF(4, activation=a, random_state=0).fit(X) for a in ("identity", "square"))
+    assert np.array_equal(plain.components_, activated.components_)
+
+
+def test_roots_of_the_codes_are_the_same_model():
+    X = data()
+    plain = SparseDeepNMF((8, 4), activation="square", random_state=0, max_iter=20).fit(X)
+    rooted = SparseDeepNMF((8, 4), activation="square", root_codes=True, random_state=0, max_iter=20).fit(X)
+    assert np.array_equal(plain.loss_curve_, rooted.loss_curve_)
+    assert np.allclose(rooted.codes_[-1] ** 2, plain.codes_[-1])
+    assert rooted.score(X) == pytest.approx(plain.score(X), rel=1e-6)
+    assert rooted.reconstruction_err_ == pytest.approx(plain.reconstruction_err_)

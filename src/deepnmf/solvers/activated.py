@@ -16,6 +16,7 @@ from deepnmf.solvers.steps import Solver
 STEPS_ON_CODES = 6
 STEPS_ON_LOWEST = 4
 GROW, SHRINK = 1.3, 1 / 3
+WELL_SHOWN = 1e-8  # codes of an activation can be all but parallel, and the factor that tells them apart huge
 MOST_TRIALS = 8
 FAINTEST = SHRINK**MOST_TRIALS
 
@@ -117,6 +118,6 @@ class ActivatedDescent:
         """Z_1 next to the data is a linear problem in the codes V_1."""
         Z = chain.factors[0]
         if not chain.nonnegative:
-            return least_change(Chain.of([Z], nonnegative=False), 0, lowest)[0]
+            return least_change(Chain.of([Z], nonnegative=False), 0, lowest, WELL_SHOWN)[0]
         problem = self.objective.lowest_block(chain, lowest, K)
         return over_columns(self.engine.workers, self.solver, Z, problem, STEPS_ON_LOWEST).Z
