@@ -1,19 +1,13 @@
 """CMU PIE, the papers' numbers beside ours: `python benchmarks/pie.py > docs/benchmarks/pie.md` (needs DEEPNMF_DATA)."""
 
-import os
-import platform
-import subprocess
-import time
 import warnings
 
 import numpy as np
-import scipy
-import sklearn
+from page import described, fitted, spread
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 
-import deepnmf
 from deepnmf import NMF, DeepNSNMF, DeepSemiNMF, SemiNMF, SparseDeepNMF
 from deepnmf.datasets import load
 from deepnmf.metrics import clustering_accuracy, error_rate, naive_precision, nmi, sparseness
@@ -26,23 +20,6 @@ CLUSTERED = (
     DeepNSNMF((300, 160), random_state=0),
 )
 SEEDS = 5
-
-
-def described() -> str:
-    """Say on what this was run."""
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
-    versions = f"numpy {np.__version__}, scipy {scipy.__version__}, scikit-learn {sklearn.__version__}"
-    return (
-        f"Commit {commit.stdout.strip()}, deepnmf {deepnmf.__version__}, Python {platform.python_version()}, "
-        f"{versions}, {os.cpu_count()} cores."
-    )
-
-
-def fitted(model, X):
-    """Fit and time."""
-    began = time.perf_counter()
-    model.fit(X)
-    return model, time.perf_counter() - began
 
 
 def errors(X):
@@ -66,7 +43,7 @@ def clusters(X, y):
         found = [KMeans(68, n_init=10, random_state=s).fit_predict(model.codes_[-1]) for s in range(SEEDS)]
         metrics = (clustering_accuracy, nmi, naive_precision, error_rate)
         scores = [[metric(y, labels) for labels in found] for metric in metrics]
-        cells = " | ".join(f"{np.mean(s):.3f} ± {np.std(s):.3f}" for s in scores)
+        cells = " | ".join(spread(s) for s in scores)
         sparse = ", ".join(f"{sparseness(C):.2f}" for C in model.features_)
         print(f"| `{model}` | {model.reconstruction_err_:.3f} | {cells} | {sparse} | {seconds:.1f} |", flush=True)
 

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -13,7 +12,7 @@ from deepnmf.objective import ActivatedRows, Activation, CodePenalty
 from deepnmf.solvers.encoding import solve_rows
 from deepnmf.solvers.row_descent import descend_rows, first_step_sizes
 
-BATCH = 64
+BATCH_ENTRIES, SMALLEST_BATCH, LARGEST_BATCH = 2**18, 64, 256
 STEPS_A_ROUND, MOST_ROUNDS, TOLERANCE = 20, 40, 1e-9
 
 
@@ -24,7 +23,7 @@ class ActivatedEncoder:
     The problem is not convex: where a row starts decides where it ends. It starts layer by layer, as the pre-training
     saw the rows, or from the codes of another row, whichever fits it better.
 
-    Rows are taken in batches of one size, the last one filled up: a product's rounding depends on its shape, and
+    Rows are taken in batches of one size, filled up where rows lack: a product's rounding depends on its shape, and
     where an activation is flat it would decide the codes. So a row's codes do not depend on the rows it is given with.
     """
 
@@ -48,25 +47,41 @@ class ActivatedEncoder:
         lowest = self.decoders[0]
         return ActivatedRows(lowest @ lowest.T, self.decoders[1:], self.activation, self.penalty)
 
-    def _encode_block(self, X_b: Matrix, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-        codes = np.empty((X_b.shape[0], len(self.decoders[-1])), X_b.dtype)
-        for start in range(0, len(codes), BATCH):
-            part = slice(start, min(start + BATCH, len(codes)))
-            codes[part] = self._encode_batch(_filled_up(X_b[part]))[: part.stop - part.start]
-        return (codes,), ()
+    @cached_property
+    def _batch(self) -> int:
+        """Rows taken at once: it hangs on the model alone, never on how many rows there are."""
+        widest = max(self.decoders[0].shape)
+        return int(np.clip(BATCH_ENTRIES // widest, SMALLEST_BATCH, LARGEST_BATCH))
 
-    def _encode_batch(self, X: Array) -> Array:
-        F = X @ self.decoders[0].T
-        H = self._best_start(F)
-        sizes = first_step_sizes(self._problem, H)
-        active = np.ones(BATCH, dtype=bool)
+    def _encode_block(self, X_b: Matrix, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        n = X_b.shape[0]
+        F, H, sizes = np.empty((n, len(self.decoders[0]))), np.empty((n, len(self.decoders[-1]))), np.empty(n)
+        for part in self._batches(np.arange(n)):
+            F[part] = (self._filled_up(_dense(X_b[part])) @ self.decoders[0].T)[: len(part)]
+            start = self._best_start(self._filled_up(F[part]))
+            H[part], sizes[part] = start[: len(part)], first_step_sizes(self._problem, start)[: len(part)]
+        unfinished = np.arange(n)
         for _ in range(MOST_ROUNDS):
-            rows = descend_rows(self._problem, H, F, sizes, STEPS_A_ROUND)
-            H, sizes = np.where(active[:, None], rows.codes, H), np.where(active, rows.sizes, sizes)
-            active &= rows.promise > TOLERANCE
-            if not active.any():
+            unfinished = np.concatenate([self._descend(part, H, F, sizes) for part in self._batches(unfinished)])
+            if not len(unfinished):
                 break
-        return H
+        return (H.astype(X_b.dtype, copy=False),), ()
+
+    def _descend(self, part: Array, H: Array, F: Array, sizes: Array) -> Array:
+        """Lower some rows in place, and return which of them are not at the end."""
+        H_part, F_part, sizes_part = (self._filled_up(array[part]) for array in (H, F, sizes))
+        rows = descend_rows(self._problem, H_part, F_part, sizes_part, STEPS_A_ROUND)
+        H[part], sizes[part] = rows.codes[: len(part)], rows.sizes[: len(part)]
+        return part[rows.promise[: len(part)] > TOLERANCE]
+
+    def _batches(self, rows: Array) -> list[Array]:
+        return [rows[start : start + self._batch] for start in range(0, len(rows), self._batch)]
+
+    def _filled_up(self, rows: Array) -> Array:
+        """Rows of zeros behind the last, as many as a batch lacks."""
+        filled: Array = np.zeros((self._batch, *rows.shape[1:]))
+        filled[: len(rows)] = rows
+        return filled
 
     def _best_start(self, F: Array) -> Array:
         greedy = self._layer_by_layer(F)
@@ -74,7 +89,7 @@ class ActivatedEncoder:
         V, own_values = self._known
         values = own_values - F @ V.T
         best = values.argmin(axis=1)
-        better = values[np.arange(BATCH), best] < greedy_values
+        better = values[np.arange(len(F)), best] < greedy_values
         return np.where(better[:, None], self.others[best], greedy)
 
     @cached_property
@@ -97,9 +112,5 @@ class ActivatedEncoder:
         return [*lower, top + self.penalty.gram]
 
 
-def _filled_up(X: Matrix) -> Array:
-    """A dense batch in double precision, rows of zeros behind the last."""
-    filled: Array = np.zeros((BATCH, X.shape[1]))
-    dense: Any = X.toarray() if sparse.issparse(X) else X
-    filled[: len(dense)] = dense
-    return filled
+def _dense(X: Matrix) -> Array:
+    return np.asarray(X.toarray() if sparse.issparse(X) else X)
