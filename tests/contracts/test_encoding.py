@@ -6,7 +6,7 @@ from scipy.optimize import nnls
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
-from catalogue import SMALL, VARIANTS, data, name_of
+from catalogue import SMALL, VARIANTS, data, is_linear, name_of
 from deepnmf import NMF, DeepNSNMF, SparseDeepNMF
 from deepnmf.objective import CodePenalty
 from deepnmf.solvers.encoding import solve_rows
@@ -113,3 +113,22 @@ def test_score_is_the_share_of_the_data_that_is_explained(model):
     model = clone(model).fit(X)
     X_hat = model.inverse_transform(model.transform(X))
     assert model.score(X) == pytest.approx(1 - np.sum((X - X_hat) ** 2) / np.sum(X**2), rel=1e-9)
+
+
+@pytest.mark.parametrize("model", [m for m in VARIANTS if is_linear(m)], ids=name_of)
+def test_projecting_is_least_squares_without_a_sign(model):
+    X = data()
+    model = clone(model).fit(X)
+    for layer in range(len(model.factors_)):
+        size = len(model.factors_[layer])
+        H = model.project(NEW, layer)
+        assert H.shape == (len(NEW), size)
+        best, *_ = np.linalg.lstsq(model.decode(np.eye(size), layer).T, NEW.T, rcond=None)
+        assert np.allclose(model.decode(H, layer), model.decode(best.T, layer), atol=1e-6)
+
+
+def test_projecting_through_an_activation_is_refused():
+    model = SparseDeepNMF((8, 4), activation="square", random_state=0, max_iter=5).fit(data())
+    with pytest.raises(ValueError, match="project needs a linear path to layer 1, but activation='square' lies on it"):
+        model.project(NEW)
+    assert model.project(NEW, 0).shape == (len(NEW), 8)

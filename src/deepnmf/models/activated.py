@@ -85,6 +85,13 @@ class ActivatedEstimator(DeepEstimator):
         D = self._code_scales[layer][:, None] * self._chain.smoothed(layer)
         return D if layer == 0 else D / self._code_scales[layer - 1]
 
+    def _linear_decoder(self, layer: int) -> Array:
+        if self._between is not None and layer > 0:
+            raise ValueError(
+                f"project needs a linear path to layer {layer}, but activation={self.activation!r} lies on it: use encode."
+            )
+        return super()._linear_decoder(layer)
+
     def _encoded(self, engine: Engine, layer: int) -> Array:
         """Codes of the top layer first: those of a lower one are their values there."""
         if self._between is None:

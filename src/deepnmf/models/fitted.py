@@ -1,9 +1,10 @@
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from deepnmf.arrays import Array
-from deepnmf.engines import Engine
+from deepnmf.arrays import Array, Matrix
+from deepnmf.engines import Engine, RowsInMemory, Workers
 from deepnmf.models.factorization import Factorization
 from deepnmf.objective import Chain, CodePenalty
 from deepnmf.objective.chain import inverse_norms
@@ -12,6 +13,32 @@ from deepnmf.solvers import encode_rows, residual_norm
 
 class FittedChain(Factorization):
     """A linear chain once it has been learnt."""
+
+    def project(self, X: Matrix, layer: int = -1) -> Array:
+        """Codes of the rows of X by the pseudo-inverse of a layer's features, X C_l⁺.
+
+        One product and nothing to solve, but codes may be negative, and penalties do not count: `encode` gives the
+        codes the model is about.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        layer : int
+            Index into `features_`; -1 is the top layer.
+
+        Returns
+        -------
+        array of shape (n_samples, size of the layer)
+        """
+        check_is_fitted(self)
+        layer = self._layer(layer)
+        inverse = np.linalg.pinv(self._linear_decoder(layer))
+        X = self._validated(X, reset=False)
+        with Workers() as workers:
+            return RowsInMemory(X, workers).project(inverse.T)
+
+    def _linear_decoder(self, layer: int) -> Array:
+        return self._decoder(layer)
 
     def _set_chain(self, chain: Chain, scales: list[Array], penalties: list[CodePenalty], dtype: Any) -> None:
         self._chain = Chain.of([np.ascontiguousarray(Z, dtype) for Z in chain.factors], chain.theta, chain.nonnegative)

@@ -53,7 +53,7 @@ class ActivatedEncoder:
         widest = max(self.decoders[0].shape)
         return int(np.clip(BATCH_ENTRIES // widest, SMALLEST_BATCH, LARGEST_BATCH))
 
-    def _encode_block(self, X_b: Matrix, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+    def _encode_block(self, X_b: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         n = X_b.shape[0]
         F, H, sizes = np.empty((n, len(self.decoders[0]))), np.empty((n, len(self.decoders[-1]))), np.empty(n)
         for part in self._batches(np.arange(n)):
