@@ -88,7 +88,7 @@ class ActivatedEstimator(DeepEstimator):
     def _linear_decoder(self, layer: int) -> Array:
         if self._between is not None and layer > 0:
             raise ValueError(
-                f"project needs a linear path to layer {layer}, but activation={self.activation!r} lies on it: use encode."
+                f"project needs a linear path to layer {layer}, but activation={self.activation!r} lies on it."
             )
         return super()._linear_decoder(layer)
 
