@@ -30,7 +30,7 @@ def error_after(model, X):
     """The error after some seconds of fine-tuning, and the sweeps made."""
     began = []
 
-    def stop(sweep, loss):
+    def stop(*_):
         began.append(time.perf_counter())
         return began[-1] - began[0] > SECONDS
 
