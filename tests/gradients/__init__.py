@@ -1,5 +1,7 @@
 """Small problems with a value and gradients, gathered from every objective that has them."""
 
 from gradients.case import Case
+from gradients.network import NETWORK_CASES
 
 CASES: dict[str, Case] = {}
+CASES |= NETWORK_CASES

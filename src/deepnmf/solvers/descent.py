@@ -101,9 +101,9 @@ class ChainDescent:
     def start(self, codes: Array, chain: Chain) -> State:
         """Begin at codes and factors; zeros are lifted a little for a solver that could never leave them."""
         if self.solver.needs_positive_start:
-            codes = _without_zeros(codes)
+            codes = without_zeros(codes)
             if chain.nonnegative:
-                chain = replace(chain, factors=tuple(_without_zeros(Z) for Z in chain.factors))
+                chain = replace(chain, factors=tuple(without_zeros(Z) for Z in chain.factors))
         return State(np.ascontiguousarray(codes, dtype=self.engine.dtype), chain)
 
     def advance(self, state: State) -> State:
@@ -226,5 +226,6 @@ def relative(violation: float, size: float) -> float:
     return float(np.sqrt(violation / size)) if size > 0 else 0.0
 
 
-def _without_zeros(array: Array) -> Array:
+def without_zeros(array: Array) -> Array:
+    """Lift zeros a little, for steps that could never leave them."""
     return np.maximum(array, LIFT * array.mean())
