@@ -20,8 +20,8 @@ def case(depth: int, pool_size: int, holes: bool) -> Case:
     poolings = [Pooling.centred(pool_size, GROUPS)] * (depth - 1)
     labels = Labels(np.array([0, 3, 7, 11]), np.eye(N_CLASSES)[[0, 1, 2, 0]], weight=0.7)
     widths = (N_FEATURES, *SIZES[:depth])
-    arrays = {f"H_{layer + 1}": rng.random((N_ROWS, SIZES[layer])) for layer in range(depth)}
-    arrays |= {f"Z_{layer + 1}": rng.random((widths[layer + 1], widths[layer])) for layer in range(depth)}
+    arrays = {f"H_{k + 1}": rng.random((N_ROWS, SIZES[k])) for k in range(depth)}
+    arrays |= {f"Z_{k + 1}": rng.random((widths[k + 1], widths[k])) for k in range(depth)}
     arrays["B"] = rng.random((SIZES[depth - 1], N_CLASSES))
 
     engine = RowsWithHoles(X, OneThread()) if holes else RowsInMemory(X, OneThread())
@@ -32,13 +32,13 @@ def case(depth: int, pool_size: int, holes: bool) -> Case:
 
     def gradients(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         at = network(arrays)
-        codes = {f"H_{l + 1}": gradient(energy.on_codes(at, l), at.codes[l]) for l in range(depth)}
-        factors = {f"Z_{l + 1}": gradient(energy.on_factor(at, l), at.factors[l].T).T for l in range(depth)}
+        codes = {f"H_{k + 1}": gradient(energy.on_codes(at, k), H) for k, H in enumerate(at.codes)}
+        factors = {f"Z_{k + 1}": gradient(energy.on_factor(at, k), Z.T).T for k, Z in enumerate(at.factors)}
         return codes | factors | {"B": gradient(energy.on_head(at), at.head.T).T}
 
     def network(arrays: dict[str, np.ndarray]) -> Network:
-        layers = range(1, depth + 1)
-        return Network(tuple(arrays[f"H_{l}"] for l in layers), tuple(arrays[f"Z_{l}"] for l in layers), arrays["B"])
+        codes, factors = (tuple(arrays[f"{name}_{k + 1}"] for k in range(depth)) for name in "HZ")
+        return Network(codes, factors, arrays["B"])
 
     return Case(arrays, value, gradients)
 

@@ -40,4 +40,5 @@ class FilledRows(RowsInMemory):
 
 
 def _observed_columns(X_b: Matrix, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-    return (), (np.nansum(X_b, axis=0, dtype=np.float64), np.count_nonzero(~np.isnan(X_b), axis=0))
+    seen = ~np.isnan(X_b)
+    return (), (np.where(seen, X_b, 0).sum(axis=0, dtype=np.float64), seen.sum(axis=0))

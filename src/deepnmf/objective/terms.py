@@ -49,6 +49,20 @@ class Sum:
 
 
 @dataclass(frozen=True)
+class Unfelt:
+    """A term that counts and does not pull."""
+
+    term: Term
+
+    def value(self, V: Array) -> float:
+        return self.term.value(V)
+
+    def pulls(self, V: Array) -> Pulls:
+        nothing = np.zeros_like(V)
+        return Pulls(nothing, nothing)
+
+
+@dataclass(frozen=True)
 class GramFit:
     """½‖X - V D‖² through F = X Dᵀ, G = D Dᵀ and ‖X‖².
 

@@ -11,7 +11,7 @@ from deepnmf.objective import Objective
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.objective.network import Network, NetworkEnergy
 from deepnmf.objective.pooling import Pooling
-from deepnmf.objective.terms import Labels, Sum
+from deepnmf.objective.terms import Labels, Sum, Unfelt
 from deepnmf.solvers.descent import ROUNDING, without_zeros
 from deepnmf.solvers.encoding import solve_rows
 from deepnmf.solvers.multiplicative import lowered, lowered_unit_columns, unit_columns
@@ -33,8 +33,8 @@ class NetworkDescent:
     """Sweeps of Flenner & Hunter's Algorithm 3, or without feedback Algorithm 2.
 
     A sweep goes up the layers: factor, then codes, with unit rows in every factor (else shrinking H_1 and growing
-    Z_1 would make all upper terms vanish), and ends with the head. Every block descends; without feedback only on
-    the energy of its own layer, so a sweep may raise the sum: it is taken back, and the descent ends there.
+    Z_1 would make all upper terms vanish), and ends with the head. Every block descends. Without feedback codes move
+    towards their own fit alone, by steps short enough that the energy does not rise above them either.
     """
 
     def __init__(self, engine: Engine, poolings: Sequence[Pooling], labels: Labels, *, backprop: bool = True) -> None:
@@ -45,7 +45,8 @@ class NetworkDescent:
     def start(self, codes: Sequence[Array], factors: Sequence[Array]) -> NetworkState:
         """Begin at codes and factors, with zeros lifted a little: no multiplicative step could ever leave them."""
         lifted = tuple(without_zeros(H) for H in codes)
-        return NetworkState(Network(lifted, tuple(_lifted(Z) for Z in factors), fitted_head(self.energy.labels, lifted[-1])))
+        head = fitted_head(self.energy.labels, lifted[-1])
+        return NetworkState(Network(lifted, tuple(_lifted(Z) for Z in factors), head))
 
     def advance(self, state: NetworkState) -> NetworkState:
         """Make one sweep."""
@@ -64,10 +65,9 @@ class NetworkDescent:
         rows = self.energy.input(network, layer)
         factor = lowered_unit_columns(network.factors[layer].T, rows.on_factor(network.codes[layer]))
         network = network.with_factor(layer, factor.Z.T)
-        own = rows.on_codes(network.factors[layer])
+        own, above = rows.on_codes(network.factors[layer]), self.energy.above(network, layer)
         feels_above = self._backprop or layer == network.depth - 1
-        term = Sum((own, self.energy.above(network, layer))) if feels_above else own
-        codes = lowered(network.codes[layer], term)
+        codes = lowered(network.codes[layer], Sum((own, above if feels_above else Unfelt(above))))
         return network.with_codes(layer, codes.Z), own.value(codes.Z), max(factor.violation, codes.violation)
 
 
