@@ -384,14 +384,10 @@ def test_bad_parameters_are_named(parameters, sentence):
 @pytest.mark.parametrize("y", [None, np.full(60, -1)], ids=["none", "unknown"])
 def test_a_model_fitted_without_labels_cannot_predict_and_says_so(y):
     model = SSNMF(4, random_state=0).fit(data(), y)
-    for call in (
-        model.predict,
-        model.predict_proba,
-        lambda X: model.score(X, np.zeros(60)),
-        lambda _: model.transduction_,
-    ):
+    for call in (model.predict, model.predict_proba, lambda X: model.score(X, np.zeros(60))):
         with pytest.raises(ValueError, match="was fitted without labels and cannot predict: pass y to fit"):
             call(data())
+    assert (model.transduction_ == -1).all()
 
 
 def test_groups_are_checked_in_transform_and_predict():

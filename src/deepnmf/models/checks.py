@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, check_non_negative, column_or_1d
 
 from deepnmf.arrays import Array, Matrix
+from deepnmf.solvers import NNDSVD
 
 FLOATS = [np.float64, np.float32]
 
@@ -71,13 +72,24 @@ def check_output_layer(output_layer: int, depth: int) -> None:
         )
 
 
-def check_factors(factors: Sequence[Array], widths: Sequence[int], whom: str, nonnegative: bool) -> None:
-    """Refuse factors to start from that do not fit widths r_0..r_m."""
-    depth = len(widths) - 1
-    if len(factors) > depth:
-        raise ValueError(f"factors has {len(factors)} matrices, but the model has {depth} layers.")
+def check_start(
+    init: str | None,
+    factors: Sequence[Array],
+    shape: tuple[int, int],
+    sizes: tuple[int, ...],
+    whom: str,
+    nonnegative: bool,
+) -> None:
+    """Refuse a start that is missing, cannot be made for this X, or does not fit the layers."""
+    if init == "custom" and not factors:
+        raise ValueError("init='custom' needs a start: pass factors=[Z_1, ...] to fit.")
+    if init in NNDSVD:
+        check_rank(init, shape, sizes)
+    if len(factors) > len(sizes):
+        raise ValueError(f"factors has {len(factors)} matrices, but the model has {len(sizes)} layers.")
+    widths = (shape[1], *sizes)
     for layer, Z in enumerate(factors):
-        check_start_array(Z, (widths[layer + 1], widths[layer]), whom, f"factors[{layer}]", nonnegative)
+        check_start_array(Z, (sizes[layer], widths[layer]), whom, f"factors[{layer}]", nonnegative)
 
 
 def check_start_array(array: Array, shape: tuple[int, int], whom: str, name: str, nonnegative: bool) -> None:

@@ -60,7 +60,7 @@ class DeepNMFNetwork(NetworkEstimator):
     classes_ : array of shape (n_classes,)
         The labels that occur, sorted; empty without labels.
     transduction_ : array of shape (n_samples,)
-        Labels of the training rows: those known, and those predicted from the fitted codes.
+        Labels of the training rows: those known, and those predicted from the fitted codes. -1 without labels.
     label_factor_ : array of shape (r_m, n_classes)
         B.
     factors_ : list of arrays

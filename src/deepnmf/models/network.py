@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, RowsInMemory, RowsWithHoles, Workers
-from deepnmf.models.checks import as_matrices, check_factors, check_groups, check_output_layer, check_rank
+from deepnmf.models.checks import as_matrices, check_groups, check_output_layer, check_start
 from deepnmf.models.factorization import Factorization
 from deepnmf.models.labels import UNKNOWN, one_hot, split_labels
 from deepnmf.models.readout import Readout
@@ -138,11 +138,7 @@ class NetworkEstimator(ClassifierMixin, Factorization):
     def _check_start(self, X: Matrix, factors: Sequence[Array]) -> None:
         sizes = self._sizes()
         check_output_layer(self._output_layer_index, len(sizes))
-        if self.init == "custom" and not factors:
-            raise ValueError("init='custom' needs a start: pass factors=[Z_1, ...] to fit.")
-        if self.init in NNDSVD:
-            check_rank(self.init, X.shape, sizes)
-        check_factors(factors, (X.shape[1], *sizes), type(self).__name__, nonnegative=True)
+        check_start(self.init, factors, X.shape, sizes, type(self).__name__, nonnegative=True)
 
     def _start(
         self,
@@ -174,7 +170,7 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         self.classes_ = labels.classes
         self.label_factor_ = network.head
         self._readout = self._learnt_readout(engine, poolings, labels)
-        self._transduced = self._labels_of_training_rows(labels)
+        self.transduction_ = self._labels_at(self._transduced_places(labels))
 
     def _set_factors(self, factors: list[Array]) -> None:
         self.factors_ = factors
@@ -189,16 +185,14 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         *_, codes = encoded_layers(engine, self.factors_, poolings)
         return Readout.logistic(codes[labels.rows], labels.places[labels.rows], len(labels.classes))
 
-    def _labels_of_training_rows(self, labels: KnownLabels) -> Array:
+    def _transduced_places(self, labels: KnownLabels) -> Array:
         if not len(labels.rows):
             return labels.places
         return np.where(labels.places == UNKNOWN, self._readout.winners(self.codes_[-1]), labels.places)
 
-    @property
-    def transduction_(self) -> Array:
-        """Labels of the training rows: those known, and those predicted from the fitted codes."""
-        self._check_labelled()
-        return self.classes_[self._transduced]
+    def _labels_at(self, places: Array) -> Array:
+        """Without labels every place is -1, and that is the answer."""
+        return self.classes_[places] if len(self.classes_) else places
 
     # ------------------------------------------------------------------------------------- at work
 
@@ -361,12 +355,13 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         return observed_residual_norm(engine, codes, self._decoders[layer])
 
     def _state(self) -> tuple[dict[str, Any], dict[str, list[Array]]]:
+        places = np.searchsorted(self.classes_, self.transduction_) if len(self.classes_) else self.transduction_
         description = {"classes": self.classes_.tolist(), "type_of_classes": self.classes_.dtype.str}
         arrays = {
             "factor": self.factors_,
             "label_factor": [self.label_factor_],
             "readout": [self._readout.weights, self._readout.intercept],
-            "transduced": [self._transduced],
+            "transduction": [places],
         }
         return description, arrays
 
@@ -375,7 +370,7 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         self.classes_ = np.array(description["classes"], dtype=description["type_of_classes"])
         (self.label_factor_,) = arrays["label_factor"]
         self._readout = Readout(*arrays["readout"])
-        (self._transduced,) = arrays["transduced"]
+        self.transduction_ = self._labels_at(*arrays["transduction"])
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
