@@ -11,6 +11,7 @@ import numpy as np
 import scipy
 import sklearn
 from scipy import signal, sparse
+from scipy.optimize import nnls
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.linear_model import LogisticRegression
@@ -272,6 +273,50 @@ def weight_table(problems):
         row(f"{weight:g}", *cells)
 
 
+def readout_table(problems):
+    """Print accuracy of several regressions from label-free codes to labels."""
+    table("readout", *problems)
+    codes = {name: model.fit_transform(rows.X, groups=rows.groups) for name, (rows, model) in problems.items()}
+    for name, guess in READOUTS.items():
+        cells = []
+        for problem, (rows, _) in problems.items():
+            H = codes[problem] / np.sqrt(np.mean(codes[problem] ** 2))
+            draws = [drawn(rows.y, 0.01, seed) for seed in range(DRAWS)]
+            cells.append(spread([np.mean(guess(H, rows.y, known)[~known] == rows.y[~known]) for known in draws]))
+        row(name, *cells)
+
+
+def by_head(H, y, known):
+    """Nonnegative least squares to the one-hot labels."""
+    B = [nnls(H[known], y[known] == label, maxiter=1000)[0] for label in np.unique(y)]
+    return (H @ np.transpose(B)).argmax(axis=1)
+
+
+def by_ridge(alpha):
+    """Ridge regression to the one-hot labels, the penalty a part of the mean eigenvalue."""
+
+    def guess(H, y, known):
+        gram, one_hot = H[known].T @ H[known], np.eye(y.max() + 1)[y[known]]
+        B = np.linalg.solve(gram + alpha * np.trace(gram) / len(gram) * np.eye(len(gram)), H[known].T @ one_hot)
+        return (H @ B).argmax(axis=1)
+
+    return guess
+
+
+def by_logistic(C):
+    """Logistic regression."""
+    return lambda H, y, known: LogisticRegression(C=C, max_iter=5000).fit(H[known], y[known]).predict(H)
+
+
+READOUTS = {
+    "B ≥ 0, nonnegative least squares": by_head,
+    "ridge, 0.001 of the mean eigenvalue": by_ridge(1e-3),
+    "ridge, 0.1 of the mean eigenvalue": by_ridge(1e-1),
+    "logistic, C = 1 (the default)": by_logistic(1.0),
+    "logistic, C = 10": by_logistic(10.0),
+}
+
+
 def documents_table(rows):
     """Print accuracy on unlabelled documents."""
     table("model", "1 % labels", "5 % labels")
@@ -388,6 +433,12 @@ Accuracy of `SSNMF` on unlabelled rows, 1 % labelled, 60 sweeps, mean of two dra
 prediction, argmax H B.
 """
 
+READING = """
+### What reads the labels
+
+Codes of fits without labels, then each regression on 1 % of the rows, {draws} draws.
+"""
+
 DOCUMENTS = """
 ## BBC news, whole documents
 
@@ -446,6 +497,14 @@ def main():
             "BBC, random start": (news, SSNMF(TEXT_RANK, **RANDOM_START)),
             "birds": (rows, SSNMF(BIRD_RANK)),
             "birds, random start": (rows, SSNMF(BIRD_RANK, **RANDOM_START)),
+        }
+    )
+    print(READING.format(draws=DRAWS))
+    readout_table(
+        {
+            "birds, SSNMF": (rows, SSNMF(BIRD_RANK, random_state=0)),
+            "birds, 2 layers, pool 50": (rows, DeepNMFNetwork((BIRD_RANK,) * 2, pool_size=50, random_state=0)),
+            "BBC, SSNMF": (news, SSNMF(TEXT_RANK, random_state=0)),
         }
     )
     print(DOCUMENTS.format(rank=TEXT_RANK, draws=MANY_DRAWS))
