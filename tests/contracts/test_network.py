@@ -1,5 +1,7 @@
 """Flenner & Hunter's network: its pooling, its energy, its labels, its holes."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -300,6 +302,18 @@ def test_rows_and_columns_without_any_observation_are_sound():
     assert np.isfinite(model.reconstruction_err_)
 
 
+def test_holes_never_cost_a_copy_of_the_data():
+    X = np.random.default_rng(0).random((40_000, 400))
+    X[::3, ::5] = np.nan
+    tracemalloc.start()
+    try:
+        SSNMF(4, random_state=0, max_iter=2, tol=0, pretrain_max_iter=1).fit(X)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 0.7 * X.nbytes
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_holes_in_several_blocks_give_the_same_bits_with_one_and_two_threads(dtype):
     from threadpoolctl import threadpool_limits
@@ -339,6 +353,17 @@ def test_given_factors_are_used_and_layers_above_are_trained():
     model.fit(X, factors=below.factors_)
     assert np.abs(model.factors_[0] - below.factors_[0]).max() < 0.1
     assert explained(model, X) > 0.8
+
+
+@pytest.mark.parametrize("pool_size", [0, 5])
+def test_a_fitted_network_starts_another_at_its_own_energy_in_any_scale(pool_size):
+    X = data()
+    model = DeepNMFNetwork((8, 4), pool_size=pool_size, random_state=0, max_iter=100).fit(X)
+    D = np.random.default_rng(0).random(8) + 0.5
+    again = DeepNMFNetwork((8, 4), pool_size=pool_size, init="custom", max_iter=3, tol=0)
+    plain = clone(again).fit(X, factors=model.factors_)
+    scaled = clone(again).fit(X, factors=[D[:, None] * model.factors_[0], model.factors_[1] / D])
+    assert np.allclose(plain.loss_curve_, scaled.loss_curve_, rtol=1e-6)
 
 
 # ------------------------------------------------------------------------------------------------ bad input

@@ -10,7 +10,7 @@ from deepnmf.models.network import NetworkEstimator, ReadoutName
 
 
 class DeepNMFNetwork(NetworkEstimator):
-    """Layers of NMF with sliding maxima between them and labels on top (Flenner & Hunter, 2016).
+    """Layers of NMF with sliding maxima between them and labels on top (Flenner & Hunter).
 
     Every layer fits the layer below, not the data: with X_0 = X and X_l = p(H_l), all nonnegative, it minimises
 

@@ -110,8 +110,8 @@ class Labels:
 
     def on_head(self, H: Array) -> GramFit:
         """The same as a function of Bᵀ."""
-        known, Y = self.weight * H[self.rows], self.one_hot
-        return GramFit(Y.T @ known, H[self.rows].T @ known, self.weight * inner(Y, Y))
+        known, Y = H[self.rows].astype(np.float64, copy=False), self.one_hot
+        return GramFit(self.weight * Y.T @ known, self.weight * known.T @ known, self.weight * inner(Y, Y))
 
 
 @dataclass(frozen=True)

@@ -77,21 +77,22 @@ def _lifted(Z: Array) -> Array:
 
 
 def fitted_head(labels: Labels, H: Array) -> Array:
-    """argmin_{B >= 0} ‖L∘(Y - H B)‖²; nothing known gives zeros."""
-    known = H[labels.rows].astype(np.float64, copy=False)
+    """argmin_{B >= 0} ‖L∘(Y - H B)‖², the same for every λ; nothing known gives zeros."""
     if not labels.one_hot.size:
         return np.zeros((H.shape[1], labels.one_hot.shape[1]))
-    return solve_rows(known.T @ known, labels.one_hot.T @ known).T
+    fit = replace(labels, weight=1.0).on_head(H)
+    return solve_rows(fit.gram, fit.target).T
 
 
 def layerwise_start(
     engine: Engine, sizes: Sequence[int], poolings: Sequence[Pooling], plan: LayerwisePlan, given: Sequence[Array]
 ) -> tuple[list[Array], list[Array]]:
-    """Codes and factors of every layer, one NMF upon the maxima of the other; given factors are not trained.
+    """Codes and factors of every layer, one NMF upon the maxima of the other; given factors are only scaled.
 
     Holes are filled with the means of their columns, for the start alone.
     """
-    codes, factors = list(encoded_layers(engine, given, poolings)), list(given)
+    factors = list(_unit_rows(given))
+    codes = list(encoded_layers(engine, factors, poolings))
     rows = engine.filled() if isinstance(engine, RowsWithHoles) and not given else engine
     for layer in range(len(given), len(sizes)):
         if layer:
@@ -101,6 +102,15 @@ def layerwise_start(
         codes.append((H / scale).astype(engine.dtype, copy=False))
         factors.append(scale[:, None] * Z)
     return codes, factors
+
+
+def _unit_rows(factors: Sequence[Array]) -> Iterator[Array]:
+    """Z_l ← D_l Z_l D_{l-1}⁻¹, which moves the scale of every layer into its codes: maxima scale with them."""
+    below = np.ones(1)
+    for Z in factors:
+        scale = inverse_norms(Z / below)
+        yield scale[:, None] * Z / below
+        below = scale
 
 
 def encoded_layers(engine: Engine, factors: Sequence[Array], poolings: Sequence[Pooling]) -> Iterator[Array]:
