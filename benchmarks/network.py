@@ -393,7 +393,8 @@ INTRODUCTION = """# A network of NMF layers on sound and text
 `DeepNMFNetwork` and `SSNMF` with their defaults; rank, pool widths and shares of labels are those of Flenner & Hunter's
 experiments. Their recordings and texts are not public: bird sounds are those of ESC-50 (4 classes, 160 clips of 2 s), text is BBC news (5
 classes, 2225 documents). Made by `python benchmarks/network.py`. {described}
-Means and deviations over draws of the labels.
+Means and deviations over draws of the labels. That labels are read by a logistic regression was decided on these two data sets
+([decision 7](../decisions/0007-labels-in-the-network.md)); nothing else was.
 """
 
 BIRDS = """## Bird sounds
@@ -466,8 +467,9 @@ Its figures for sound, 1 % of the frames labelled: SSNMF 0.59; purity with 2 lay
 - *Two and three layers are better than one.* **Refuted without pooling**: a second layer of the same size can be the identity, and the scores are
   those of `SSNMF`. All of the gain is the window's; a third layer adds a second window.
 - *Back-propagation classifies better than forward propagation.* **Not confirmed.** From a layer-wise start little is left for it to do, and both
-  algorithms score the same; from the paper's random start Algorithm 3 is not better than Algorithm 2.
-- *Pooling and back-propagation make B sparse.* Pooling does, a little; back-propagation does not.
+  algorithms score the same; from the paper's random start Algorithm 3 is the worse one.
+- *Pooling and back-propagation make B sparse.* Pooling does, a little; back-propagation does from a random start, where it costs accuracy, and not from a
+  layer-wise one.
 - *Topics consolidate with pooling.* **Not seen**: no two top features come within 5° of each other in any setting.
 - *With pooling the angles between classes grow from layer to layer compared with those within, without it they do not.* **Confirmed** by the ratios. All angles
   shrink, though: neighbouring frames come to share their codes.
