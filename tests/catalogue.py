@@ -3,7 +3,17 @@
 import numpy as np
 from scipy import sparse
 
-from deepnmf import NMF, NSNMF, DeepNSNMF, DeepSemiNMF, MultilayerNMF, SemiNMF, SparseDeepNMF
+from deepnmf import (
+    NMF,
+    NSNMF,
+    SSNMF,
+    DeepNMFNetwork,
+    DeepNSNMF,
+    DeepSemiNMF,
+    MultilayerNMF,
+    SemiNMF,
+    SparseDeepNMF,
+)
 
 DEEP = {"layer_sizes": (8, 4), "random_state": 0, "max_iter": 40, "pretrain_max_iter": 20}
 
@@ -15,6 +25,8 @@ SMALL = [
     DeepNSNMF(**DEEP),
     SparseDeepNMF(**DEEP),
     DeepSemiNMF(**DEEP),
+    SSNMF(4, random_state=0),
+    DeepNMFNetwork(**DEEP),
 ]
 
 VARIANTS = [
@@ -41,6 +53,9 @@ VARIANTS = [
     SparseDeepNMF((8, 4), activation="tanh", penalty="RL1", random_state=0),
     SparseDeepNMF((12, 8, 4), activation="square", root_codes=True, solver="mu", random_state=0),
     *(SparseDeepNMF((8, 4), activation="square", penalty=penalty, random_state=0) for penalty in ("L", "R")),
+    # Rows of equal maxima have equal codes, whose own maxima only rounding tells apart: no pooling upon pooling here.
+    DeepNMFNetwork((8, 6, 4), pool_size=(0, 5), random_state=0),
+    DeepNMFNetwork((8, 4), pool_size=3, backprop=False, init="random", random_state=0),
 ]
 
 
@@ -61,6 +76,11 @@ def data(n: int = 60, p: int = 24, rank: int = 6, noise: float = 0.05, seed: int
     X = rng.gamma(0.5, size=(n, rank)) @ rng.gamma(0.5, size=(rank, p)) + noise * rng.random((n, p))
     X[np.quantile(X, 0.2) > X] = 0
     return X
+
+
+def explained(model, X: np.ndarray) -> float:
+    """The share of ‖X‖² that is left after `transform` and back."""
+    return 1 - np.sum((X - model.inverse_transform(model.transform(X))) ** 2) / np.sum(X**2)
 
 
 def forms(X: np.ndarray) -> dict:

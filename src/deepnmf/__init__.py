@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from deepnmf.models import (
         NMF,
         NSNMF,
+        SSNMF,
+        DeepNMFNetwork,
         DeepNSNMF,
         DeepSemiNMF,
         MultilayerNMF,
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "NMF": "models",
     "NSNMF": "models",
+    "SSNMF": "models",
+    "DeepNMFNetwork": "models",
     "DeepNSNMF": "models",
     "DeepSemiNMF": "models",
     "MultilayerNMF": "models",
@@ -36,6 +40,8 @@ _MODULES = ("datasets", "metrics", "models", "plotting")
 __all__ = [
     "NMF",
     "NSNMF",
+    "SSNMF",
+    "DeepNMFNetwork",
     "DeepNSNMF",
     "DeepSemiNMF",
     "MultilayerNMF",

@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from catalogue import VARIANTS, data, is_linear, name_of
-from deepnmf import NMF, DeepNSNMF, MultilayerNMF, SparseDeepNMF
+from deepnmf import NMF, DeepNMFNetwork, DeepNSNMF, MultilayerNMF, SparseDeepNMF
 from deepnmf.metrics import sparseness
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -58,7 +58,11 @@ def test_every_layers_features_have_unit_norm_in_input_space(model):
         assert np.allclose(norms[norms > 0], 1)
 
 
-@pytest.mark.parametrize("model", [m for m in VARIANTS if not isinstance(m, MultilayerNMF)], ids=name_of)
+def minimises_the_error_of_the_data(model):
+    return not isinstance(model, MultilayerNMF | DeepNMFNetwork)
+
+
+@pytest.mark.parametrize("model", [m for m in VARIANTS if minimises_the_error_of_the_data(m)], ids=name_of)
 def test_unpenalised_loss_is_half_the_squared_error(model):
     if getattr(model, "penalty", None) or getattr(model, "alpha_W", 0):
         model = clone(model).set_params(
@@ -73,6 +77,17 @@ def test_codes_of_every_layer_are_kept_on_request(model):
     X = data()
     model = fitted(model, X, keep_codes="all")
     assert [H.shape for H in model.codes_] == [(len(X), len(Z)) for Z in model.factors_]
+
+
+def has_chained_codes(model):
+    """In a network, codes of every layer are variables of the fit."""
+    return hasattr(model, "keep_codes") and not isinstance(model, DeepNMFNetwork)
+
+
+@pytest.mark.parametrize("model", [m for m in VARIANTS if has_chained_codes(m)], ids=name_of)
+def test_codes_of_lower_layers_are_what_encode_gives(model):
+    X = data()
+    model = fitted(model, X, keep_codes="all")
     for layer in range(len(model.factors_) - 1):
         if is_linear(model) or isinstance(model, MultilayerNMF):
             assert np.allclose(model.codes_[layer], model.encode(X, layer), atol=1e-9)

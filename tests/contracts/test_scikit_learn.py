@@ -6,6 +6,7 @@ from types import ModuleType
 
 import pytest
 import sklearn.decomposition
+from sklearn.base import is_classifier
 from sklearn.decomposition import MiniBatchNMF
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -20,13 +21,19 @@ OTHER_THINGS = re.compile(
 )
 
 
+MINUS_ONE_IS_A_CLASS = {
+    "check_classifiers_classes": "-1 is an unknown label here; test_network.py has text and integers"
+}
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 @pytest.mark.parametrize("model", SMALL, ids=lambda model: type(model).__name__)
 def test_check_estimator_passes(model):
-    results = check_estimator(model, on_skip=None)
+    expected = MINUS_ONE_IS_A_CLASS if is_classifier(model) else {}
+    results = check_estimator(model, expected_failed_checks=expected, on_skip=None)
     theirs = check_estimator(sklearn.decomposition.NMF(), on_skip=None, on_fail=None)
-    assert _not_passed(results) <= _not_passed(theirs)
+    assert _not_passed(results) <= _not_passed(theirs) | set(expected)
 
 
 def _not_passed(results):

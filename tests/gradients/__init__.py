@@ -2,5 +2,6 @@
 
 from gradients import activated
 from gradients.case import Case
+from gradients.network import NETWORK_CASES
 
-CASES: dict[str, Case] = activated.CASES
+CASES: dict[str, Case] = activated.CASES | NETWORK_CASES

@@ -31,8 +31,8 @@ class RowsInMemory:
         self.n_samples, self.n_features = X.shape
         self.dtype = X.dtype
         self._blocks = _row_blocks(X)
-        _, (sqnorm, total) = self.sweep((), _sizes)
-        self.sqnorm, self.mean = float(sqnorm), float(total) / (self.n_samples * self.n_features)
+        _, (sqnorm, total, count) = self.sweep((), self._sizes)
+        self.sqnorm, self.mean = float(sqnorm), float(total) / max(float(count), 1.0)
         if total != 0 and not np.finfo(self.dtype).tiny <= self.sqnorm <= np.finfo(self.dtype).max:
             raise ValueError(f"‖X‖² is {self.sqnorm} in {self.dtype}: X is too large or too small, scale it.")
 
@@ -44,7 +44,7 @@ class RowsInMemory:
         totals: list[Array] | None = None
 
         def one_block(block: slice) -> Sums:
-            new_rows, sums = step(self._X[block], tuple(array[block] for array in rows))
+            new_rows, sums = step(self._rows(block), tuple(array[block] for array in rows))
             store.put(block, new_rows)
             return sums
 
@@ -55,6 +55,16 @@ class RowsInMemory:
                 for total, part in zip(totals, sums, strict=True):
                     total += part
         return store.arrays, tuple(totals or ())
+
+    def _rows(self, block: slice) -> Matrix:
+        return self._X[block]
+
+    def _sizes(self, X_b: Matrix, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        """‖X_b‖², the sum of its entries, and how many there are."""
+        values = X_b.data[None] if sparse.issparse(X_b) else X_b
+        sqnorm = np.einsum("ij,ij->", values, values, dtype=np.float64)
+        count = X_b.shape[0] * X_b.shape[1]
+        return (), (np.asarray(sqnorm), np.asarray(values.sum(dtype=np.float64)), np.asarray(count))
 
     def project(self, features: Array) -> Array:
         """X Cᵀ, one row a sample."""
@@ -85,9 +95,3 @@ def _row_blocks(X: Matrix) -> list[slice]:
     count = 1 if size <= SMALLEST_SPLIT else max(2, -(-size // BLOCK_BYTES))
     edges = np.linspace(0, n, min(count, n) + 1).astype(int)
     return [slice(a, b) for a, b in pairwise(edges)]
-
-
-def _sizes(X_b: Matrix, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-    values = X_b.data[None] if sparse.issparse(X_b) else X_b
-    sqnorm = np.einsum("ij,ij->", values, values, dtype=np.float64)
-    return (), (np.asarray(sqnorm), np.asarray(values.sum(dtype=np.float64)))

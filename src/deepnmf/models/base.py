@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, RowsInMemory, Workers
-from deepnmf.models.checks import as_matrices, check_output_layer, check_rank, check_start_array, layer_sizes
+from deepnmf.models.checks import as_matrices, check_output_layer, check_start, check_start_array, layer_sizes
 from deepnmf.models.fitted import FittedChain
 from deepnmf.objective import Activation, Chain, CodePenalty, Objective
 from deepnmf.objective.chain import inverse_norms
@@ -237,15 +237,8 @@ class ChainEstimator(FittedChain):
     def _check_start(
         self, X: Matrix, sizes: tuple[int, ...], factors: Sequence[Array] | None, codes: Array | None
     ) -> None:
-        if self.init == "custom" and not factors:
-            raise ValueError("init='custom' needs a start: pass factors=[Z_1, ...] to fit.")
-        if self.init in NNDSVD:
-            check_rank(self.init, X.shape, sizes)
-        whom, widths = type(self).__name__, (X.shape[1], *sizes)
-        for layer, Z in enumerate(factors or []):
-            if layer >= len(sizes):
-                raise ValueError(f"factors has {len(factors or [])} matrices, but the model has {len(sizes)} layers.")
-            check_start_array(Z, (sizes[layer], widths[layer]), whom, f"factors[{layer}]", self._nonnegative)
+        whom = type(self).__name__
+        check_start(self.init, factors or [], X.shape, sizes, whom, self._nonnegative)
         if codes is not None:
             check_start_array(codes, (X.shape[0], sizes[-1]), whom, "codes", nonnegative=True)
 

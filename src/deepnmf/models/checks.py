@@ -5,9 +5,11 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_array, check_non_negative
+from scipy import sparse
+from sklearn.utils.validation import check_array, check_non_negative, column_or_1d
 
-from deepnmf.arrays import Array
+from deepnmf.arrays import Array, Matrix
+from deepnmf.solvers import NNDSVD
 
 FLOATS = [np.float64, np.float32]
 
@@ -70,6 +72,26 @@ def check_output_layer(output_layer: int, depth: int) -> None:
         )
 
 
+def check_start(
+    init: str | None,
+    factors: Sequence[Array],
+    shape: tuple[int, int],
+    sizes: tuple[int, ...],
+    whom: str,
+    nonnegative: bool,
+) -> None:
+    """Refuse a start that is missing, cannot be made for this X, or does not fit the layers."""
+    if init == "custom" and not factors:
+        raise ValueError("init='custom' needs a start: pass factors=[Z_1, ...] to fit.")
+    if init in NNDSVD:
+        check_rank(init, shape, sizes)
+    if len(factors) > len(sizes):
+        raise ValueError(f"factors has {len(factors)} matrices, but the model has {len(sizes)} layers.")
+    widths = (shape[1], *sizes)
+    for layer, Z in enumerate(factors):
+        check_start_array(Z, (sizes[layer], widths[layer]), whom, f"factors[{layer}]", nonnegative)
+
+
 def check_start_array(array: Array, shape: tuple[int, int], whom: str, name: str, nonnegative: bool) -> None:
     """Refuse a matrix to start from that the model cannot use."""
     array = check_array(array, dtype=FLOATS, input_name=name)
@@ -77,3 +99,33 @@ def check_start_array(array: Array, shape: tuple[int, int], whom: str, name: str
         raise ValueError(f"{name} has shape {array.shape}, but the model needs {shape}.")
     if nonnegative:
         check_non_negative(array, f"{whom} ({name})")
+
+
+def pool_sizes(value: Any, depth: int) -> tuple[int, ...]:
+    """Check window widths; one serves every pooling, and there is one between each two layers."""
+    values = np.atleast_1d(np.asarray(value)).tolist() * (depth - 1 if np.ndim(value) == 0 else 1)
+    for width in values:
+        if not isinstance(width, Integral) or isinstance(width, bool) or width < 0:
+            raise ValueError(f"pool_size must be an integer of at least 0, or one a pooling; got {width!r}.")
+    if len(values) != depth - 1:
+        raise ValueError(f"pool_size has {len(values)} values, but {depth} layers have {depth - 1} poolings between.")
+    return tuple(values)
+
+
+def check_groups(groups: Any, n_samples: int) -> Array:
+    """Check that each sample has a group and that the rows of a group follow each other; None is one sequence."""
+    if groups is None:
+        return np.zeros(n_samples, dtype=int)
+    ids: Array = column_or_1d(groups)
+    if len(ids) != n_samples:
+        raise ValueError(f"groups has {len(ids)} entries, but X has {n_samples} samples: one a sample is expected.")
+    begins = np.flatnonzero(np.r_[True, ids[1:] != ids[:-1]])
+    _, first = np.unique(ids[begins], return_index=True)
+    for row in begins[np.setdiff1d(np.arange(len(begins)), first)]:
+        raise ValueError(f"groups must keep the rows of a group together, but {ids[row]} begins again at row {row}.")
+    return ids
+
+
+def check_observed_non_negative(X: Matrix, whom: str) -> None:
+    """Refuse negative entries; NaN is unobserved."""
+    check_non_negative(X if sparse.issparse(X) else np.fmin.reduce(X, axis=None, keepdims=True), whom)

@@ -13,11 +13,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_array, check_is_fitted, check_non_negative, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, RowsInMemory, Workers
-from deepnmf.models.checks import FLOATS
+from deepnmf.models.checks import FLOATS, check_observed_non_negative
 from deepnmf.models.saving import save
 from deepnmf.solvers import History, decoded_residual_norm
 
@@ -26,6 +26,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     """Any factorisation of X, once the model says how it learns and how its layers encode and decode."""
 
     _nonnegative = True
+    _masks_nan = False
     _output_layer_index = -1
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's name and form
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -220,12 +221,20 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     # ------------------------------------------------------------------------------- checking input
 
     def _validated(self, X: Matrix, *, reset: bool) -> Matrix:
-        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=FLOATS, ensure_min_samples=2 if reset else 1)
+        X = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=FLOATS,
+            ensure_min_samples=2 if reset else 1,
+            ensure_all_finite="allow-nan" if self._masks_nan and not sparse.issparse(X) else True,
+        )
         if sparse.issparse(X) and not X.has_canonical_format:
             X = X.copy()  # the user's matrix is not ours to tidy up
             X.sum_duplicates()
         if self._nonnegative:
-            check_non_negative(X, f"{type(self).__name__} (input X)")
+            check_observed_non_negative(X, f"{type(self).__name__} (input X)")
         return X
 
     def _layer(self, layer: int) -> int:
@@ -244,5 +253,6 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = self._nonnegative
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self._masks_nan
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -1,6 +1,7 @@
 import os
 from typing import Any
 
+from deepnmf.models.deep_nmf_network import DeepNMFNetwork
 from deepnmf.models.deep_nsnmf import DeepNSNMF
 from deepnmf.models.deep_semi_nmf import DeepSemiNMF
 from deepnmf.models.multilayer_nmf import MultilayerNMF
@@ -9,9 +10,10 @@ from deepnmf.models.nsnmf import NSNMF
 from deepnmf.models.saving import FORMAT, restored
 from deepnmf.models.semi_nmf import SemiNMF
 from deepnmf.models.sparse_deep_nmf import SparseDeepNMF
+from deepnmf.models.ssnmf import SSNMF
 from deepnmf.persistence import read
 
-MODELS = (NMF, NSNMF, SemiNMF, MultilayerNMF, DeepNSNMF, SparseDeepNMF, DeepSemiNMF)
+MODELS = (NMF, NSNMF, SemiNMF, MultilayerNMF, DeepNSNMF, SparseDeepNMF, DeepSemiNMF, SSNMF, DeepNMFNetwork)
 CLASSES = {model.__name__: model for model in MODELS}
 
 

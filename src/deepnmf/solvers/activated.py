@@ -8,7 +8,7 @@ import numpy as np
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, Sums
 from deepnmf.objective import ActivatedObjective, ActivatedRows, Chain, Slope, Statistics
-from deepnmf.solvers.descent import over_columns, rounding, without_zeros
+from deepnmf.solvers.descent import lifted, over_columns, rounding
 from deepnmf.solvers.least_squares import least_change
 from deepnmf.solvers.row_descent import descend_rows, first_step_sizes
 from deepnmf.solvers.steps import Solver
@@ -77,7 +77,7 @@ class ActivatedDescent:
 
     def start(self, codes: Array, chain: Chain) -> ActivatedState:
         """Begin at codes and factors."""
-        codes, chain = without_zeros(codes, chain) if self.solver.needs_positive_start else (codes, chain)
+        codes, chain = lifted(codes, chain) if self.solver.needs_positive_start else (codes, chain)
         codes = np.ascontiguousarray(codes, dtype=self.engine.dtype)
         problem = self.objective.rows(chain, self.engine.dtype)
         (sizes,), _ = self.engine.sweep((codes,), lambda _, rows: ((first_step_sizes(problem, rows[0]),), ()))

@@ -101,7 +101,7 @@ class ChainDescent:
     def start(self, codes: Array, chain: Chain) -> State:
         """Begin at codes and factors; zeros are lifted a little for a solver that could never leave them."""
         if self.solver.needs_positive_start:
-            codes, chain = without_zeros(codes, chain)
+            codes, chain = lifted(codes, chain)
         return State(np.ascontiguousarray(codes, dtype=self.engine.dtype), chain)
 
     def advance(self, state: State) -> State:
@@ -225,12 +225,13 @@ def relative(violation: float, size: float) -> float:
     return float(np.sqrt(violation / size)) if size > 0 else 0.0
 
 
-def without_zeros(codes: Array, chain: Chain) -> tuple[Array, Chain]:
-    """Lift the zeros of all that is nonnegative a little."""
+def lifted(codes: Array, chain: Chain) -> tuple[Array, Chain]:
+    """Lift the zeros of all that is nonnegative."""
     if chain.nonnegative:
-        chain = replace(chain, factors=tuple(_lifted(Z) for Z in chain.factors))
-    return _lifted(codes), chain
+        chain = replace(chain, factors=tuple(without_zeros(Z) for Z in chain.factors))
+    return without_zeros(codes), chain
 
 
-def _lifted(array: Array) -> Array:
+def without_zeros(array: Array) -> Array:
+    """Lift zeros a little, for steps that could never leave them."""
     return np.maximum(array, LIFT * array.mean())

@@ -1,26 +1,15 @@
-"""The compiled inner loop. Imported at the first fit: numba takes a quarter of a second to load.
+"""The compiled inner loop. Imported at the first fit, with numba.
 
 Four samples go through a pass together, so that each row of G is loaded once for four dot products.
 `deepnmf.solvers.coordinate.visit_rows` is its plain twin; a test holds them equal.
 """
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
-from numba import njit
+
+from deepnmf.compiled import compiled
 
 
-def _compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile, and keep the result on disk where a place for it can be found."""
-    options: dict[str, Any] = {"nogil": True, "fastmath": True, "error_model": "numpy"}
-    try:
-        return njit(cache=True, **options)(function)
-    except RuntimeError:
-        return njit(**options)(function)
-
-
-@_compiled
+@compiled
 def descend_rows(H, G, F, n_passes, fading, tol):  # type: ignore[no-untyped-def]
     """Lower ½<H G, H> - <F, H> over H >= 0 in place by coordinate descent, each row on its own.
 
@@ -91,7 +80,7 @@ def descend_rows(H, G, F, n_passes, fading, tol):  # type: ignore[no-untyped-def
     return violation
 
 
-@_compiled
+@compiled
 def finish_rows(H, G, F, tol):  # type: ignore[no-untyped-def]
     """Bring rows of H from near the optimum of `descend_rows`'s problem to it, in place, by active sets.
 
@@ -162,7 +151,7 @@ def finish_rows(H, G, F, tol):  # type: ignore[no-untyped-def]
     return done
 
 
-@_compiled
+@compiled
 def _solve_subset(G, f, members, size, L, s):  # type: ignore[no-untyped-def]
     """Solve G[members, members] s = f[members] by Cholesky; False where it is singular."""
     for a in range(size):

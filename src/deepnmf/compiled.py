@@ -1,0 +1,15 @@
+"""How inner loops are compiled. Imported at the first fit: numba takes a quarter of a second to load."""
+
+from collections.abc import Callable
+from typing import Any
+
+from numba import njit
+
+
+def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile, and keep the result on disk where a place for it can be found."""
+    options: dict[str, Any] = {"nogil": True, "fastmath": True, "error_model": "numpy"}
+    try:
+        return njit(cache=True, **options)(function)
+    except RuntimeError:
+        return njit(**options)(function)

@@ -1,0 +1,157 @@
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any
+
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from deepnmf.models.base import Init, KeepCodes, RandomStateLike
+from deepnmf.models.checks import layer_sizes, pool_sizes
+from deepnmf.models.network import NetworkEstimator, ReadoutName
+
+
+class DeepNMFNetwork(NetworkEstimator):
+    """Layers of NMF with sliding maxima between them and labels on top (Flenner & Hunter).
+
+    Every layer fits the layer below, not the data: with X_0 = X and X_l = p(H_l), all nonnegative, it minimises
+
+        E = ½ Σ_l ‖W_l∘(X_{l-1} - H_l Z_l)‖² + (λ/2) ‖L∘(Y - H_m B)‖²
+
+    p replaces each code by its maximum over a window of neighbouring rows of the same group: frames of one
+    recording, paragraphs of one document. W masks unobserved entries of X (NaN), L unknown labels. Rows of every
+    Z_l have unit norm.
+
+    Parameters
+    ----------
+    layer_sizes : sequence of int, default=(30, 30)
+        r_1..r_m, from the data upwards; they may be equal.
+    pool_size : int or sequence of int, default=0
+        Width w of the window, rows i-⌊(w-1)/2⌋ .. i+⌊w/2⌋ of row i's own group; one number, or one for each of
+        the m - 1 poolings. 0 and 1 pool nothing.
+    backprop : bool, default=True
+        Whether codes feel the layer above (the paper's Algorithm 3) or only their own input (Algorithm 2, in which
+        labels touch the last layer alone). Its Algorithm 1, one layer after the other without pooling or labels,
+        is `MultilayerNMF`.
+    label_weight : float, default=1e-3
+        λ, how much a label counts beside the squared error of the data. It shapes the codes of labelled rows; with
+        ``readout="logistic"`` predictions hardly depend on it.
+    readout : {"logistic", "head"}, default="logistic"
+        What turns top codes into labels: a logistic regression on the codes that the labelled rows have without
+        their labels, or B itself, as published. With "head", keep `label_weight` small: a large one gives labelled
+        rows codes that no other row has, and ruins prediction.
+    init : {"random", "nndsvd", "nndsvda", "nndsvdar", "custom"} or None, default=None
+        Start of each layer. None is "nndsvd", with random components above the rank.
+    max_iter : int, default=200
+        Fine-tuning sweeps.
+    tol : float, default=1e-4
+        Stop when the energy falls by less than this part of itself a sweep, on average over five sweeps.
+    pretrain_max_iter : int, default=50
+        Sweeps of pre-training a layer.
+    pretrain_tol : float, default=1e-4
+        Tolerance of pre-training.
+    output_layer : int, default=-1
+        The layer whose codes `transform` gives.
+    keep_codes : {"top", "all"}, default="top"
+        Whether `codes_` holds the top layer's codes or every layer's.
+    random_state : int, RandomState or None, default=None
+    verbose : int, default=0
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The labels that occur, sorted; empty without labels.
+    transduction_ : array of shape (n_samples,)
+        Labels of the training rows: those known, and those predicted from the fitted codes. -1 without labels.
+    label_factor_ : array of shape (r_m, n_classes)
+        B.
+    factors_ : list of arrays
+        Z_1..Z_m, with rows of unit norm.
+    features_ : list of arrays
+        Z_l ··· Z_1 for each layer, every layer's features in input space, scaled to rows of unit norm.
+    components_ : array of shape (r_m, n_features)
+        Features of the top layer.
+    codes_ : list of arrays
+        H_m, or H_1..H_m, of the training rows as fitted: shaped by feedback and, in labelled rows, by the label.
+    reconstruction_err_ : float
+        ‖X - H_m Z_m ··· Z_1‖_F over the observed entries. Maxima are no codes of their own rows: a pooled model does
+        not reconstruct, and this error says how far it is from it.
+    loss_curve_ : array of shape (n_iter_,)
+        E after each sweep. With ``backprop=False`` codes move towards their own fit alone, by steps short enough that
+        what this costs the layer above does not raise E; as published, it would rise.
+    n_iter_ : int
+    stop_reason_ : {"decrease", "optimality", "max_iter", "interrupted", "on_sweep"}
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from deepnmf import DeepNMFNetwork
+    >>> rng = np.random.default_rng(0)
+    >>> calls = rng.random((2, 12)) ** 4  # two spectra, heard in a third of the frames of a recording
+    >>> truth = np.repeat([0, 1] * 10, 20)
+    >>> recordings = np.repeat(np.arange(20), 20)
+    >>> X = calls[truth] * (rng.random((400, 1)) < 0.3) + 0.1 * rng.random((400, 12))
+    >>> y = np.where(np.isin(recordings, [0, 1]), truth, -1)  # only the first two recordings have labels
+    >>> model = DeepNMFNetwork((4, 4), pool_size=15, random_state=0).fit(X, y, groups=recordings)
+    >>> float(np.mean(model.transduction_ == truth)) > 0.95
+    True
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **NetworkEstimator._parameter_constraints,
+        "layer_sizes": ["array-like", Interval(Integral, 1, None, closed="left")],
+        "pool_size": ["array-like", Integral],
+        "backprop": ["boolean"],
+        "output_layer": [Integral],
+        "keep_codes": [StrOptions({"top", "all"})],
+    }
+
+    def __init__(
+        self,
+        layer_sizes: tuple[int, ...] = (30, 30),
+        *,
+        pool_size: int | Sequence[int] = 0,
+        backprop: bool = True,
+        label_weight: float = 1e-3,
+        readout: ReadoutName = "logistic",
+        init: Init = None,
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        pretrain_max_iter: int = 50,
+        pretrain_tol: float = 1e-4,
+        output_layer: int = -1,
+        keep_codes: KeepCodes = "top",
+        random_state: RandomStateLike = None,
+        verbose: int = 0,
+    ) -> None:
+        self.layer_sizes = layer_sizes
+        self.pool_size = pool_size
+        self.backprop = backprop
+        self.label_weight = label_weight
+        self.readout = readout
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.pretrain_max_iter = pretrain_max_iter
+        self.pretrain_tol = pretrain_tol
+        self.output_layer = output_layer
+        self.keep_codes = keep_codes
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _sizes(self) -> tuple[int, ...]:
+        return layer_sizes(self.layer_sizes)
+
+    def _pool_sizes(self) -> tuple[int, ...]:
+        return pool_sizes(self.pool_size, len(self._sizes()))
+
+    @property
+    def _feeds_back(self) -> bool:  # type: ignore[override]
+        return bool(self.backprop)
+
+    @property
+    def _output_layer_index(self) -> int:  # type: ignore[override]
+        return int(self.output_layer)
+
+    @property
+    def _keeps_lower_codes(self) -> bool:  # type: ignore[override]
+        return bool(self.keep_codes == "all")

@@ -1,0 +1,390 @@
+"""What `DeepNMFNetwork` and its one-layer case `SSNMF` share: everything but their parameters."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Literal, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from deepnmf.arrays import Array, Matrix
+from deepnmf.engines import Engine, RowsInMemory, RowsWithHoles, Workers
+from deepnmf.models.checks import as_matrices, check_groups, check_output_layer, check_start
+from deepnmf.models.factorization import Factorization
+from deepnmf.models.labels import UNKNOWN, one_hot, split_labels
+from deepnmf.models.readout import Readout
+from deepnmf.objective import Chain
+from deepnmf.objective.chain import inverse_norms
+from deepnmf.objective.network import Network
+from deepnmf.objective.pooling import Pooling
+from deepnmf.objective.terms import Labels
+from deepnmf.solvers import NNDSVD, SOLVERS, History, LayerwisePlan, OnSweep, Run, minimise, nonnegative_start
+from deepnmf.solvers.network import NetworkDescent, NetworkState, encoded_layers, layerwise_start
+from deepnmf.solvers.rows_input import observed_residual_norm
+
+ReadoutName = Literal["logistic", "head"]
+
+
+@dataclass(frozen=True)
+class KnownLabels:
+    """The classes, sorted, and each sample's place among them, -1 where its label is unknown."""
+
+    classes: Array
+    places: Array
+
+    @property
+    def rows(self) -> Array:
+        """The samples whose label is known."""
+        return np.flatnonzero(self.places != UNKNOWN)
+
+    def weighted(self, weight: float) -> Labels:
+        """The label term of the energy."""
+        return Labels(self.rows, one_hot(self.places[self.rows], len(self.classes), np.float64), weight)
+
+
+class NetworkEstimator(ClassifierMixin, Factorization):
+    """Layers that each fit the pooled codes below, and labels on the top one (Flenner & Hunter)."""
+
+    _masks_nan = True
+    _keeps_lower_codes = False
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **Factorization._parameter_constraints,
+        "label_weight": [Interval(Real, 0, None, closed="left")],
+        "readout": [StrOptions({"logistic", "head"})],
+        "init": [StrOptions({*NNDSVD, "random", "custom"}), None],
+        "pretrain_max_iter": [Interval(Integral, 0, None, closed="left")],
+        "pretrain_tol": [Interval(Real, 0, None, closed="left")],
+    }
+
+    # ------------------------------------------------------------------ what a model says of itself
+
+    @abstractmethod
+    def _sizes(self) -> tuple[int, ...]:
+        """Return the layer sizes r_1..r_m."""
+
+    def _pool_sizes(self) -> tuple[int, ...]:
+        """Return the widths of the m - 1 poolings."""
+        return ()
+
+    _feeds_back = True
+
+    # ------------------------------------------------------------------------------------- fitting
+
+    def fit(
+        self,
+        X: Matrix,
+        y: object = None,
+        *,
+        groups: object = None,
+        factors: Sequence[Array] | None = None,
+        on_sweep: OnSweep | None = None,
+    ) -> Self:
+        """Learn the factors and, from whatever labels there are, how to predict the others.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Nonnegative; NaN in a dense X is an entry that was not observed.
+        y : array-like of shape (n_samples,), optional
+            Labels, -1, None or NaN where unknown. Without labels the fit is unsupervised.
+        groups : array-like of shape (n_samples,), optional
+            The sequence each row belongs to, such as its document or recording; rows of a sequence follow each
+            other in order, and nothing is pooled across its ends. None is one sequence.
+        factors : sequence of arrays, optional
+            Z_1..Z_k to start from whatever `init` says, k at most the number of layers; layers above are
+            pre-trained. Required by ``init="custom"``.
+        on_sweep : callable, optional
+            ``on_sweep(sweep, loss)``, called after each fine-tuning sweep; returning True stops.
+
+        Returns
+        -------
+        self
+        """
+        return self._fitted(lambda: self._learn(X, y, groups, as_matrices(factors) or [], on_sweep))
+
+    def _learn(
+        self, X: Matrix, y: object, groups: object, factors: Sequence[Array], on_sweep: OnSweep | None
+    ) -> History:
+        """Check, optimise, and keep the result."""
+        X = self._validated(X, reset=True)
+        self._check_start(X, factors)
+        poolings = self._poolings(groups, X.shape[0])
+        labels = _known_labels(y, X.shape[0])
+        run = Run(verbose=int(self.verbose))
+        with Workers() as workers:
+            engine = _rows_of(X, workers)
+            descent = NetworkDescent(
+                engine, poolings, labels.weighted(float(self.label_weight)), backprop=self._feeds_back
+            )
+            state, history = minimise(
+                descent.advance,
+                self._start(engine, descent, poolings, factors, run),
+                max_iter=self.max_iter,
+                tol=self.tol,
+                run=run,
+                on_sweep=on_sweep,
+            )
+            self._keep(engine, state.network, poolings, labels)
+        return history
+
+    def _check_start(self, X: Matrix, factors: Sequence[Array]) -> None:
+        sizes = self._sizes()
+        check_output_layer(self._output_layer_index, len(sizes))
+        check_start(self.init, factors, X.shape, sizes, type(self).__name__, nonnegative=True)
+
+    def _start(
+        self,
+        engine: Engine,
+        descent: NetworkDescent,
+        poolings: Sequence[Pooling],
+        factors: Sequence[Array],
+        run: Run,
+    ) -> NetworkState:
+        """Layer upon layer; only what they start from is random."""
+        rng = check_random_state(self.random_state)
+        init = "nndsvd" if self.init in (None, "custom") else str(self.init)
+        plan = LayerwisePlan(
+            start=lambda rows, rank: nonnegative_start(rows, rank, init, rng),
+            solver=SOLVERS["hals"],
+            max_iter=int(self.pretrain_max_iter),
+            tol=float(self.pretrain_tol),
+            nonnegative=True,
+            run=run,
+        )
+        given = [np.asarray(Z, dtype=np.float64) for Z in factors]
+        return descent.start(*layerwise_start(engine, self._sizes(), poolings, plan, given))
+
+    def _keep(self, engine: Engine, network: Network, poolings: Sequence[Pooling], labels: KnownLabels) -> None:
+        """Set the fitted attributes."""
+        self._set_factors([np.ascontiguousarray(Z, engine.dtype) for Z in network.factors])
+        self.codes_ = list(network.codes) if self._keeps_lower_codes else [network.codes[-1]]
+        self.reconstruction_err_ = self._residual(engine, network.codes[-1], network.depth - 1)
+        self.classes_ = labels.classes
+        self.label_factor_ = network.head
+        self._readout = self._learnt_readout(engine, poolings, labels)
+        self.transduction_ = self._labels_at(self._transduced_places(labels))
+
+    def _set_factors(self, factors: list[Array]) -> None:
+        self.factors_ = factors
+        self._decoders = Chain.of(factors).features()
+        self.features_ = [inverse_norms(C)[:, None].astype(C.dtype) * C for C in self._decoders]
+        self.components_ = self.features_[-1]
+
+    def _learnt_readout(self, engine: Engine, poolings: Sequence[Pooling], labels: KnownLabels) -> Readout:
+        """B itself, or better a regression on codes that have seen no label: a row to predict has seen none either."""
+        if self.readout == "head" or not len(labels.rows):
+            return Readout.of_head(self.label_factor_)
+        *_, codes = encoded_layers(engine, self.factors_, poolings)
+        return Readout.logistic(codes[labels.rows], labels.places[labels.rows], len(labels.classes))
+
+    def _transduced_places(self, labels: KnownLabels) -> Array:
+        if not len(labels.rows):
+            return labels.places
+        return np.where(labels.places == UNKNOWN, self._readout.winners(self.codes_[-1]), labels.places)
+
+    def _labels_at(self, places: Array) -> Array:
+        """Without labels every place is -1, and that is the answer."""
+        return self.classes_[places] if len(self.classes_) else places
+
+    # ------------------------------------------------------------------------------------- at work
+
+    def fit_transform(self, X: Matrix, y: object = None, *, groups: object = None, **fit_params: Any) -> Array:
+        """Fit, then return what `transform` gives for the same rows.
+
+        Codes as the optimisation left them, shaped by labels and feedback, are in `codes_`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y, groups, **fit_params : see `fit`
+
+        Returns
+        -------
+        array of shape (n_samples, n_features_out)
+        """
+        return self.fit(X, y, groups=groups, **fit_params).transform(X, groups=groups)
+
+    def transform(self, X: Matrix, groups: object = None) -> Array:
+        """Codes of the rows of X at `output_layer`, with the factors fixed and without labels.
+
+        Layer by layer: nonnegative least squares, each row to its own optimum over its observed entries, then
+        pooling within its group. Without pooling a row's codes do not depend on the other rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        groups : array-like of shape (n_samples,), optional
+            See `fit`.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features_out)
+        """
+        return self.encode(X, self._output_layer_index, groups)
+
+    def encode(self, X: Matrix, layer: int = -1, groups: object = None) -> Array:
+        """Codes of the rows of X at any layer.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        layer : int
+            Index into `features_`; -1 is the top layer.
+        groups : array-like of shape (n_samples,), optional
+            See `fit`.
+
+        Returns
+        -------
+        array of shape (n_samples, size of the layer)
+        """
+        check_is_fitted(self)
+        layer = self._layer(layer)
+        X = self._validated(X, reset=False)
+        with Workers() as workers:
+            return self._encoded(_rows_of(X, workers), layer, groups)
+
+    def predict(self, X: Matrix, groups: object = None) -> Array:
+        """The class with the largest score.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        groups : array-like of shape (n_samples,), optional
+            See `fit`.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        codes = self._readable_codes(X, groups)
+        return self.classes_[self._readout.winners(codes)]
+
+    def _reads_probabilities(self) -> bool:
+        return bool(self.readout == "logistic")
+
+    def _reads_head(self) -> bool:
+        return bool(self.readout == "head")
+
+    @available_if(_reads_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Matrix, groups: object = None) -> Array:
+        """Probabilities of the classes by the logistic regression on the top codes; only with ``readout="logistic"``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        groups : array-like of shape (n_samples,), optional
+            See `fit`.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        codes = self._readable_codes(X, groups)
+        return self._readout.probabilities(codes)
+
+    @available_if(_reads_head)  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Matrix, groups: object = None) -> Array:
+        """H_m B, least-squares estimates of the one-hot labels; only with ``readout="head"``.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        groups : array-like of shape (n_samples,), optional
+            See `fit`.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes), or (n_samples,) for two classes
+            For two classes the second's score minus the first's.
+        """
+        codes = self._readable_codes(X, groups)
+        scores = self._readout.scores(codes)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def score(self, X: Matrix, y: Any = None, groups: object = None, sample_weight: Any = None) -> float:
+        """Share of rows whose label is predicted.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        groups : array-like of shape (n_samples,), optional
+            See `fit`.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        return float(accuracy_score(y, self.predict(X, groups), sample_weight=sample_weight))
+
+    def _readable_codes(self, X: Matrix, groups: object) -> Array:
+        check_is_fitted(self)
+        self._check_labelled()
+        return self.encode(X, -1, groups)
+
+    def _check_labelled(self) -> None:
+        if not len(self.classes_):
+            raise ValueError(
+                f"This {type(self).__name__} was fitted without labels and cannot predict: "
+                "pass y to fit, with -1 where a label is unknown."
+            )
+
+    # ------------------------------------------------------------------------------- layers and files
+
+    def _poolings(self, groups: object, n_samples: int) -> list[Pooling]:
+        groups = check_groups(groups, n_samples)
+        return [Pooling.centred(width, groups) for width in self._pool_sizes()]
+
+    def _encoded(self, engine: Engine, layer: int, groups: object = None) -> Array:
+        *_, codes = encoded_layers(engine, self.factors_[: layer + 1], self._poolings(groups, engine.n_samples))
+        return codes
+
+    def _decoded(self, H: Array, layer: int) -> Array:
+        return H @ self._decoders[layer].astype(H.dtype, copy=False)
+
+    def _residual(self, engine: Engine, codes: Array, layer: int) -> float:
+        return observed_residual_norm(engine, codes, self._decoders[layer])
+
+    def _state(self) -> tuple[dict[str, Any], dict[str, list[Array]]]:
+        places = np.searchsorted(self.classes_, self.transduction_) if len(self.classes_) else self.transduction_
+        description = {"classes": self.classes_.tolist(), "type_of_classes": self.classes_.dtype.str}
+        arrays = {
+            "factor": self.factors_,
+            "label_factor": [self.label_factor_],
+            "readout": [self._readout.weights, self._readout.intercept],
+            "transduction": [places],
+        }
+        return description, arrays
+
+    def _restore(self, description: dict[str, Any], arrays: dict[str, list[Array]]) -> None:
+        self._set_factors(arrays["factor"])
+        self.classes_ = np.array(description["classes"], dtype=description["type_of_classes"])
+        (self.label_factor_,) = arrays["label_factor"]
+        self._readout = Readout(*arrays["readout"])
+        self.transduction_ = self._labels_at(*arrays["transduction"])
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
+        return tags
+
+
+def _known_labels(y: object, n_samples: int) -> KnownLabels:
+    if y is None:
+        return KnownLabels(np.empty(0, dtype=int), np.full(n_samples, UNKNOWN))
+    return KnownLabels(*split_labels(y, n_samples))
+
+
+def _rows_of(X: Matrix, workers: Workers) -> Engine:
+    """Rows with holes where there are any."""
+    holes = not sparse.issparse(X) and np.isnan(X.sum())
+    return RowsWithHoles(X, workers) if holes else RowsInMemory(X, workers)

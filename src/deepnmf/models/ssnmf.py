@@ -1,0 +1,84 @@
+from numbers import Integral
+from typing import Any
+
+from sklearn.utils._param_validation import Interval
+
+from deepnmf.models.base import Init, RandomStateLike
+from deepnmf.models.network import NetworkEstimator, ReadoutName
+
+
+class SSNMF(NetworkEstimator):
+    """NMF of data of which some rows have labels, ½‖W∘(X - H Z)‖² + (λ/2)‖L∘(Y - H B)‖² (Lee, Yoo & Choi, 2010).
+
+    `DeepNMFNetwork` with one layer; `groups` are taken, so that the same calls serve both, and change nothing.
+
+    Parameters
+    ----------
+    n_components : int, default=30
+    label_weight : float, default=1e-3
+        λ, how much a label counts beside the squared error of the data.
+    readout : {"logistic", "head"}, default="logistic"
+        What turns codes into labels, see `DeepNMFNetwork`.
+    init : {"random", "nndsvd", "nndsvda", "nndsvdar", "custom"} or None, default=None
+        Start. None is "nndsvd", with random components above the rank.
+    max_iter : int, default=200
+    tol : float, default=1e-4
+        Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
+    pretrain_max_iter : int, default=50
+        Sweeps of plain NMF to start with.
+    pretrain_tol : float, default=1e-4
+        Tolerance of the start.
+    random_state : int, RandomState or None, default=None
+    verbose : int, default=0
+
+    Attributes
+    ----------
+    classes_, transduction_, label_factor_, components_, factors_, features_, codes_, reconstruction_err_, loss_curve_
+        See `DeepNMFNetwork`.
+    n_iter_, stop_reason_, n_features_in_, feature_names_in_
+        See `DeepNMFNetwork`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from deepnmf import SSNMF
+    >>> X, digits = load_digits(return_X_y=True)
+    >>> y = np.where(np.arange(len(digits)) < 90, digits, -1)  # 5 % of the labels
+    >>> model = SSNMF(30, random_state=0).fit(X, y)
+    >>> float(np.mean(model.transduction_[90:] == digits[90:])) > 0.75
+    True
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **NetworkEstimator._parameter_constraints,
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 30,
+        *,
+        label_weight: float = 1e-3,
+        readout: ReadoutName = "logistic",
+        init: Init = None,
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        pretrain_max_iter: int = 50,
+        pretrain_tol: float = 1e-4,
+        random_state: RandomStateLike = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.label_weight = label_weight
+        self.readout = readout
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.pretrain_max_iter = pretrain_max_iter
+        self.pretrain_tol = pretrain_tol
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _sizes(self) -> tuple[int, ...]:
+        return (int(self.n_components),)

@@ -1,0 +1,60 @@
+"""The sliding maximum between layers, and the transpose of its Jacobian."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from deepnmf.arrays import Array
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """Maxima of each component, and the rows they came from: of equal ones, the first."""
+
+    maxima: Array
+    sources: Array
+
+    def route_back(self, values: Array) -> Array:
+        """J_pᵀ V: each value added to the row its maximum came from."""
+        width = values.shape[1]
+        cells = self.sources * width + np.arange(width)
+        sums = np.bincount(cells.ravel(), weights=values.ravel(), minlength=values.size)
+        return sums.reshape(values.shape).astype(values.dtype, copy=False)
+
+
+@dataclass(frozen=True)
+class Pooling:
+    """p: row i becomes the maximum over rows starts[i] .. stops[i] - 1, component by component."""
+
+    starts: Array
+    stops: Array
+    _latest: list[tuple[Array, Pooled]] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    @classmethod
+    def centred(cls, width: int, groups: Array) -> "Pooling":
+        """Rows i-⌊(w-1)/2⌋ .. i+⌊w/2⌋ of row i's own group; a width of 0 or 1 pools nothing."""
+        rows, width = np.arange(len(groups)), max(width, 1)
+        first, last = _group_bounds(groups)
+        return cls(np.maximum(rows - (width - 1) // 2, first), np.minimum(rows + width // 2 + 1, last))
+
+    def __call__(self, H: Array) -> Pooled:
+        """Pool the rows of H, which nobody may change in place: the latest result is kept.
+
+        A sweep asks for the same maxima as feedback, as loss, and as input of the layer above.
+        """
+        if not self._latest or self._latest[0][0] is not H:
+            self._latest[:] = [(H, self._pool(H))]
+        return self._latest[0][1]
+
+    def _pool(self, H: Array) -> Pooled:
+        from deepnmf.objective.sliding import first_maxima  # noqa: PLC0415 - numba is loaded by the first fit
+
+        sources = first_maxima(H, self.starts, self.stops)
+        return Pooled(np.take_along_axis(H, sources, axis=0), sources)
+
+
+def _group_bounds(groups: Array) -> tuple[Array, Array]:
+    """First row of each row's group, and one past its last; the rows of a group follow each other."""
+    begins = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
+    ends = np.r_[begins[1:], len(groups)]
+    return np.repeat(begins, ends - begins), np.repeat(ends, ends - begins)

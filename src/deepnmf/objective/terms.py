@@ -1,0 +1,132 @@
+"""Terms of an energy as functions of one nonnegative array, the others fixed.
+
+A gradient is split into what pulls the array up and what pulls it down, both nonnegative: their ratio is the
+multiplicative step, their difference the gradient.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from deepnmf.arrays import Array
+from deepnmf.objective.pooling import Pooling
+from deepnmf.objective.quadratic import inner
+
+
+class Pulls(NamedTuple):
+    """The gradient, `down` - `up`."""
+
+    up: Array
+    down: Array
+
+
+class Term(Protocol):
+    """A differentiable function of one array."""
+
+    def value(self, V: Array) -> float:
+        """Its value."""
+        ...
+
+    def pulls(self, V: Array) -> Pulls:
+        """Its gradient, split."""
+        ...
+
+
+@dataclass(frozen=True)
+class Sum:
+    """Several terms as one."""
+
+    terms: Sequence[Term]
+
+    def value(self, V: Array) -> float:
+        return sum(term.value(V) for term in self.terms)
+
+    def pulls(self, V: Array) -> Pulls:
+        ups, downs = zip(*(term.pulls(V) for term in self.terms), strict=True)
+        return Pulls(sum(ups[1:], start=ups[0]), sum(downs[1:], start=downs[0]))
+
+
+@dataclass(frozen=True)
+class Unfelt:
+    """A term that counts and does not pull."""
+
+    term: Term
+
+    def value(self, V: Array) -> float:
+        return self.term.value(V)
+
+    def pulls(self, V: Array) -> Pulls:
+        nothing = np.zeros_like(V)
+        return Pulls(nothing, nothing)
+
+
+@dataclass(frozen=True)
+class GramFit:
+    """½‖X - V D‖² through F = X Dᵀ, G = D Dᵀ and ‖X‖².
+
+    It serves both sides of a layer: V = H with D = Z, and V = Zᵀ with D = Hᵀ and X transposed.
+    """
+
+    target: Array
+    gram: Array
+    sqnorm: float
+
+    def value(self, V: Array) -> float:
+        return 0.5 * self.sqnorm - inner(self.target, V) + 0.5 * inner(V @ self.gram, V)
+
+    def pulls(self, V: Array) -> Pulls:
+        return Pulls(self.target, V @ self.gram)
+
+
+@dataclass(frozen=True)
+class PooledFit:
+    """½‖p(V) - T‖²: how well the layer above, T = H_{l+1} Z_{l+1}, fits the maxima of the codes V below it."""
+
+    pooling: Pooling
+    target: Array
+
+    def value(self, V: Array) -> float:
+        residual = self.pooling(V).maxima - self.target
+        return 0.5 * inner(residual, residual)
+
+    def pulls(self, V: Array) -> Pulls:
+        pooled = self.pooling(V)
+        return Pulls(pooled.route_back(self.target), pooled.route_back(pooled.maxima))
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Y of the rows whose labels are known, and λ, the weight of a label."""
+
+    rows: Array
+    one_hot: Array
+    weight: float
+
+    def on_codes(self, head: Array) -> "LabelFit":
+        """(λ/2)‖L∘(Y - H B)‖² as a function of H."""
+        return LabelFit(self, head)
+
+    def on_head(self, H: Array) -> GramFit:
+        """The same as a function of Bᵀ."""
+        known, Y = H[self.rows].astype(np.float64, copy=False), self.one_hot
+        return GramFit(self.weight * Y.T @ known, self.weight * known.T @ known, self.weight * inner(Y, Y))
+
+
+@dataclass(frozen=True)
+class LabelFit:
+    """(λ/2)‖L∘(Y - V B)‖²: how well the codes V of the labelled rows, times B, give their labels."""
+
+    labels: Labels
+    head: Array
+
+    def value(self, V: Array) -> float:
+        residual = V[self.labels.rows] @ self.head - self.labels.one_hot
+        return 0.5 * self.labels.weight * inner(residual, residual)
+
+    def pulls(self, V: Array) -> Pulls:
+        up, down = np.zeros_like(V), np.zeros_like(V)
+        rows, back = self.labels.rows, self.labels.weight * self.head.T
+        up[rows], down[rows] = self.labels.one_hot @ back, (V[rows] @ self.head) @ back
+        return Pulls(up, down)

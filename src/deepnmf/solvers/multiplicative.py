@@ -1,0 +1,63 @@
+"""Multiplicative steps on any term that splits its gradient, halved until they descend."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from deepnmf.arrays import Array
+from deepnmf.objective.chain import inverse_norms
+from deepnmf.objective.quadratic import inner
+from deepnmf.objective.terms import Pulls, Term
+from deepnmf.solvers.descent import relative
+from deepnmf.solvers.steps import Moved
+
+MOST_HALVINGS = 12
+
+
+def lowered(V: Array, term: Term) -> Moved:
+    """V∘(up/down)^η: it majorises a quadratic at η = 1; where a maximum moves, a smaller η is needed."""
+    pulls = term.pulls(V)
+    ratio = _ratio(pulls)
+    return Moved(_searched(V, term, lambda eta: V * ratio**eta), _left_to_do(V, pulls))
+
+
+def lowered_unit_columns(V: Array, term: Term) -> Moved:
+    """The same with columns that stay at unit norm (Eggert & Körner, 2004).
+
+    The gradient of the energy at v/‖v‖ is split into up + <down, v>v and down + <up, v>v.
+    """
+    up, down = term.pulls(V)
+    pulls = Pulls(up + V * _column_dots(down, V), down + V * _column_dots(up, V))
+    ratio = _ratio(pulls)
+    return Moved(_searched(V, term, lambda eta: unit_columns(V * ratio**eta)), _left_to_do(V, pulls))
+
+
+def unit_columns(V: Array) -> Array:
+    """Divide each column by its norm; a dead one stays."""
+    return V * inverse_norms(V.T)
+
+
+def _searched(V: Array, term: Term, candidate: Callable[[float], Array]) -> Array:
+    """The largest step of η = 1, ½, ¼, ... that does not rise; none at all if every one does."""
+    before = term.value(V)
+    for halvings in range(MOST_HALVINGS):
+        new = candidate(0.5**halvings)
+        if term.value(new) <= before:
+            return new
+    return V
+
+
+def _ratio(pulls: Pulls) -> Array:
+    numbers = np.finfo(pulls.up.dtype)
+    smallest = numbers.eps * max(float(pulls.up.max(initial=0)), float(numbers.tiny))
+    return pulls.up / np.maximum(pulls.down, smallest)
+
+
+def _column_dots(first: Array, second: Array) -> Array:
+    return np.einsum("ij,ij->j", first, second)
+
+
+def _left_to_do(V: Array, pulls: Pulls) -> float:
+    """‖V∘(up - down)‖ / ‖V∘up‖, which vanishes where a multiplicative step stands still."""
+    moving, size = V * (pulls.up - pulls.down), V * pulls.up
+    return relative(inner(moving, moving), inner(size, size))

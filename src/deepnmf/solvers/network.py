@@ -1,0 +1,123 @@
+"""Descent on the layer-wise energy of a network, its start, and its codes with the factors fixed."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from deepnmf.arrays import Array
+from deepnmf.engines import Engine, RowsInMemory, RowsWithHoles
+from deepnmf.objective import Objective
+from deepnmf.objective.chain import inverse_norms
+from deepnmf.objective.network import Network, NetworkEnergy
+from deepnmf.objective.pooling import Pooling
+from deepnmf.objective.terms import Labels, Sum, Unfelt
+from deepnmf.solvers.descent import ROUNDING, without_zeros
+from deepnmf.solvers.encoding import solve_rows
+from deepnmf.solvers.multiplicative import lowered, lowered_unit_columns, unit_columns
+from deepnmf.solvers.pretraining import LayerwisePlan
+from deepnmf.solvers.rows_input import encode_observed, rows_input
+
+
+@dataclass(frozen=True)
+class NetworkState:
+    """A network and its energy."""
+
+    network: Network
+    loss: float = np.inf
+    optimality: float = np.inf
+    exhausted: bool = False
+
+
+class NetworkDescent:
+    """Sweeps of Flenner & Hunter's Algorithm 3, or without feedback Algorithm 2.
+
+    A sweep goes up the layers: factor, then codes, with unit rows in every factor (else shrinking H_1 and growing
+    Z_1 would make all upper terms vanish), and ends with the head. Every block descends. Without feedback codes move
+    towards their own fit alone, by steps short enough that the energy does not rise above them either.
+    """
+
+    def __init__(self, engine: Engine, poolings: Sequence[Pooling], labels: Labels, *, backprop: bool = True) -> None:
+        self.energy = NetworkEnergy(rows_input(engine), poolings, labels)
+        self._backprop = backprop
+        self._rounding = ROUNDING[engine.dtype.name] * engine.sqnorm
+
+    def start(self, codes: Sequence[Array], factors: Sequence[Array]) -> NetworkState:
+        """Begin at codes and factors, with zeros lifted a little: no multiplicative step could ever leave them."""
+        lifted = tuple(without_zeros(H) for H in codes)
+        head = fitted_head(self.energy.labels, lifted[-1])
+        return NetworkState(Network(lifted, tuple(_lifted(Z) for Z in factors), head))
+
+    def advance(self, state: NetworkState) -> NetworkState:
+        """Make one sweep."""
+        network, loss, optimality = state.network, 0.0, 0.0
+        for layer in range(network.depth):
+            network, fit, left_to_do = self._update_layer(network, layer)
+            loss, optimality = loss + fit, max(optimality, left_to_do)
+        network = replace(network, head=fitted_head(self.energy.labels, network.codes[-1]))
+        loss += self.energy.above(network, network.depth - 1).value(network.codes[-1])
+        if not loss <= state.loss + self._rounding:
+            return replace(state, exhausted=True)
+        return NetworkState(network, loss, optimality)
+
+    def _update_layer(self, network: Network, layer: int) -> tuple[Network, float, float]:
+        """Return the network with new Z_l and H_l, the layer's own energy, and how far from rest it was."""
+        rows = self.energy.input(network, layer)
+        factor = lowered_unit_columns(network.factors[layer].T, rows.on_factor(network.codes[layer]))
+        network = network.with_factor(layer, factor.Z.T)
+        own, above = rows.on_codes(network.factors[layer]), self.energy.above(network, layer)
+        feels_above = self._backprop or layer == network.depth - 1
+        codes = lowered(network.codes[layer], Sum((own, above if feels_above else Unfelt(above))))
+        return network.with_codes(layer, codes.Z), own.value(codes.Z), max(factor.violation, codes.violation)
+
+
+def _lifted(Z: Array) -> Array:
+    """Zeros lifted, but in columns that no feature uses; unit rows."""
+    return unit_columns(np.where(Z.any(axis=0), without_zeros(Z), Z).T).T
+
+
+def fitted_head(labels: Labels, H: Array) -> Array:
+    """argmin_{B >= 0} ‖L∘(Y - H B)‖², the same for every λ; nothing known gives zeros."""
+    if not labels.one_hot.size:
+        return np.zeros((H.shape[1], labels.one_hot.shape[1]))
+    fit = replace(labels, weight=1.0).on_head(H)
+    return solve_rows(fit.gram, fit.target).T
+
+
+def layerwise_start(
+    engine: Engine, sizes: Sequence[int], poolings: Sequence[Pooling], plan: LayerwisePlan, given: Sequence[Array]
+) -> tuple[list[Array], list[Array]]:
+    """Codes and factors of every layer, one NMF upon the maxima of the other; given factors are only scaled.
+
+    Holes are filled with the means of their columns, for the start alone.
+    """
+    factors = list(_unit_rows(given))
+    codes = list(encoded_layers(engine, factors, poolings))
+    rows = engine.filled() if isinstance(engine, RowsWithHoles) and not given else engine
+    for layer in range(len(given), len(sizes)):
+        if layer:
+            rows = RowsInMemory(poolings[layer - 1](codes[-1]).maxima, engine.workers)
+        H, Z, _ = plan.fit_layer(rows, sizes[layer], 0.0, Objective(), layer + 1)
+        scale = inverse_norms(Z)
+        codes.append((H / scale).astype(engine.dtype, copy=False))
+        factors.append(scale[:, None] * Z)
+    return codes, factors
+
+
+def _unit_rows(factors: Sequence[Array]) -> Iterator[Array]:
+    """Z_l ← D_l Z_l D_{l-1}⁻¹, which moves the scale of every layer into its codes: maxima scale with them."""
+    below = np.ones(1)
+    for Z in factors:
+        scale = inverse_norms(Z / below)
+        yield scale[:, None] * Z / below
+        below = scale
+
+
+def encoded_layers(engine: Engine, factors: Sequence[Array], poolings: Sequence[Pooling]) -> Iterator[Array]:
+    """Codes of layer after layer with the factors fixed: each is fitted to the maxima below, nothing is fed back."""
+    rows = engine
+    for layer, Z in enumerate(factors):
+        codes = encode_observed(rows, Z)
+        yield codes
+        if layer + 1 < len(factors):
+            rows = RowsInMemory(poolings[layer](codes).maxima, engine.workers)
