@@ -2,6 +2,7 @@
 
 from deepnmf.models.deep_nsnmf import DeepNSNMF
 from deepnmf.models.deep_semi_nmf import DeepSemiNMF
+from deepnmf.models.gdnmf import GDNMF
 from deepnmf.models.loading import MODELS, load
 from deepnmf.models.multilayer_nmf import MultilayerNMF
 from deepnmf.models.nmf import NMF
@@ -10,6 +11,7 @@ from deepnmf.models.semi_nmf import SemiNMF
 from deepnmf.models.sparse_deep_nmf import SparseDeepNMF
 
 __all__ = [
+    "GDNMF",
     "MODELS",
     "NMF",
     "NSNMF",

@@ -3,6 +3,7 @@ from typing import Any
 
 from deepnmf.models.deep_nsnmf import DeepNSNMF
 from deepnmf.models.deep_semi_nmf import DeepSemiNMF
+from deepnmf.models.gdnmf import GDNMF
 from deepnmf.models.multilayer_nmf import MultilayerNMF
 from deepnmf.models.nmf import NMF
 from deepnmf.models.nsnmf import NSNMF
@@ -11,7 +12,7 @@ from deepnmf.models.semi_nmf import SemiNMF
 from deepnmf.models.sparse_deep_nmf import SparseDeepNMF
 from deepnmf.persistence import read
 
-MODELS = (NMF, NSNMF, SemiNMF, MultilayerNMF, DeepNSNMF, SparseDeepNMF, DeepSemiNMF)
+MODELS = (NMF, NSNMF, SemiNMF, MultilayerNMF, DeepNSNMF, SparseDeepNMF, DeepSemiNMF, GDNMF)
 CLASSES = {model.__name__: model for model in MODELS}
 
 

@@ -5,7 +5,7 @@ E = [S_1 F̂_1; W], Y ≈ B P with P = [U; V]. The codes G meet the data in X E�
 nothing here is ever as large as X. A part that a model does not have has no rows or no columns.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -97,6 +97,16 @@ class TwoSided:
     def stacked(self, codes: Array) -> Array:
         """B."""
         return stacked(self.features.trace(codes), len(self.W))
+
+    def rescaled(self, scale: Array) -> "TwoSided":
+        """Return the same model for codes that are divided by `scale`, column by column."""
+        in_codes = scale[:, None]
+        *lower, top = self.features.factors or (self.S,)
+        moved = replace(self, W=in_codes[: len(self.W)] * self.W)
+        if not self.features.factors:  # Ĝ_1 is G itself
+            return replace(moved, S=in_codes * self.S, head=np.vstack([in_codes, in_codes])[: len(self.head)] * self.head)
+        head = np.vstack([self.head[: self.n_deep], in_codes[: len(self.W)] * self.head[self.n_deep :]])
+        return replace(moved, features=replace(self.features, factors=(*lower, in_codes * top)), head=head)
 
 
 def stacked(trace: Trace, n_shallow: int) -> Array:

@@ -96,14 +96,11 @@ def _one_step(problem: CodesProblem, moved: CodesMoved, rows: Rows) -> CodesMove
     target = problem.backward(point, rows.target).top
     trial = problem.at(scaled_step(point.codes, pull - target, pull, moved.rates), rows)
     lower = trial.values <= point.values + SLACK * np.abs(point.values)
-    rates = np.minimum(moved.rates * np.where(lower, GROWN, SHRUNK)[:, None].astype(rates_dtype(moved)), LARGEST_RATE)
+    factor = np.where(lower, GROWN, SHRUNK)[:, None].astype(moved.rates.dtype)
+    rates = np.minimum(factor * moved.rates, LARGEST_RATE)
     return CodesMoved(
         trial.where(lower, point), rates, _squares(_blocked(point.codes, pull - target)), _squares(target)
     )
-
-
-def rates_dtype(moved: CodesMoved) -> object:
-    return moved.rates.dtype
 
 
 def _blocked(Z: Array, gradient: Array) -> Array:
