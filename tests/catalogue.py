@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from deepnmf import NMF, NSNMF, DeepNSNMF, DeepSemiNMF, MultilayerNMF, SemiNMF, SparseDeepNMF
+from deepnmf import GDNMF, NMF, NSNMF, DeepNSNMF, DeepSemiNMF, MultilayerNMF, SemiNMF, SparseDeepNMF
 
 DEEP = {"layer_sizes": (8, 4), "random_state": 0, "max_iter": 40, "pretrain_max_iter": 20}
 
@@ -15,6 +15,7 @@ SMALL = [
     DeepNSNMF(**DEEP),
     SparseDeepNMF(**DEEP),
     DeepSemiNMF(**DEEP),
+    GDNMF(**DEEP),
 ]
 
 VARIANTS = [
@@ -34,6 +35,10 @@ VARIANTS = [
         SparseDeepNMF((12, 8, 4), penalty=penalty, feature_penalty=0.1, code_penalty=0.1, random_state=0)
         for penalty in ("L", "R", "RL1", "RL2")
     ),
+    GDNMF((8, 6, 4), basis_sizes=(10, 5), activation="tanh", random_state=0),
+    GDNMF((8, 4), basis_sizes=8, paths="deep", activation="softplus", random_state=0),
+    GDNMF((4,), basis_sizes=(8, 4), activation="sigmoid", random_state=0),
+    GDNMF(paths="shallow", random_state=0),
 ]
 
 

@@ -30,12 +30,10 @@ from deepnmf.solvers import (
     minimise,
     nonnegative_start,
     shallow_start,
-    unlabelled_codes,
 )
 
 THROUGH_ZERO = ("sigmoid", "softplus")  # on arguments >= 0 they stay above f(0): shifted, so that 0 stands for nothing
 MAPS = ("square", "identity", "relu", "tanh", *THROUGH_ZERO)
-SCORE_RIDGE = 0.1  # of the mean of the Gram matrix's diagonal
 
 
 def _was_fitted_with_labels(model: "GDNMF") -> bool:
@@ -115,11 +113,6 @@ class GDNMF(Factorization):
     label_factors_ : list of two arrays
         U and V.
     n_features_in_, feature_names_in_
-
-    Notes
-    -----
-    U and V shape the codes. Scores of rows are those of a ridge regression of the labels on [Ĝ_1, G_m], with the codes
-    the labelled rows would have without their labels: they are sound whatever the label weight.
 
     Examples
     --------
@@ -223,7 +216,7 @@ class GDNMF(Factorization):
                 descent.advance, descent.start(*start), max_iter=self.max_iter, tol=self.tol, run=run, on_sweep=on_sweep
             )
             self._keep(engine, state.codes, state.model)
-            self._keep_labels(X, classes, index)
+            self._keep_labels(classes, index)
         return history
 
     def _sizes(self, n_features: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -294,16 +287,13 @@ class GDNMF(Factorization):
         values = self._model.features.trace(codes).values
         return [codes] if self.paths == "shallow" else values[::-1]
 
-    def _keep_labels(self, X: Matrix, classes: Array, index: Array) -> None:
+    def _keep_labels(self, classes: Array, index: Array) -> None:
         for name in ("classes_", "transduction_"):
             self.__dict__.pop(name, None)
         if not len(classes):
             return
-        known = index != UNKNOWN
-        codes = unlabelled_codes(self._model, X[known], self.codes_[-1][known])
-        self._scores = _ridge(self._model.stacked(codes), one_hot(index[known], len(classes), np.float64))
-        index = np.where(known, index, self._scored(self.codes_[-1]).argmax(axis=1))
-        self._set_labels(classes, index)
+        best = self._scored(self.codes_[-1]).argmax(axis=1)
+        self._set_labels(classes, np.where(index == UNKNOWN, best, index))
 
     def _set_labels(self, classes: Array, index: Array) -> None:
         self.classes_ = classes
@@ -341,7 +331,7 @@ class GDNMF(Factorization):
         return self.classes_[self.decision_function(X).argmax(axis=1)]
 
     def _scored(self, codes: Array) -> Array:
-        return self._model.stacked(codes) @ self._scores
+        return self._model.stacked(codes) @ self._model.head
 
     def _encoded(self, engine: Engine, layer: int) -> Array:
         codes = encode_two_sided(engine, self._model, self.components_)
@@ -366,15 +356,25 @@ class GDNMF(Factorization):
         arrays |= {"two_sided": [model.S, model.F, model.W, model.head]}
         if not hasattr(self, "classes_"):
             return {}, arrays
-        return {"classes": self.classes_.tolist()}, arrays | {"scores": [self._scores], "labels": [self._transduced]}
+        return {"classes": self.classes_.tolist()}, arrays | {"labels": [self._transduced]}
 
     def _restore(self, description: dict[str, Any], arrays: dict[str, list[Array]]) -> None:
         features, basis = (Ladder(tuple(arrays[kind]), self._map) for kind in ("feature_factor", "basis_factor"))
         S, F, W, head = arrays["two_sided"]
         self._set_model(TwoSided(features, S, basis, F, W, head), S.dtype)
         if "classes" in description:
-            (self._scores,), (index,) = arrays["scores"], arrays["labels"]
-            self._set_labels(np.array(description["classes"]), index)
+            self._set_labels(np.array(description["classes"]), arrays["labels"][0])
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        if "_model" in state:  # it holds g, a function, which is made again from its name
+            state["_model"] = self._state()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "_model" in state:
+            self._restore(*state["_model"])
 
 
 def _labels(index: Array, n_classes: int, dtype: Any) -> Labels:
@@ -388,10 +388,3 @@ def _cast(model: TwoSided, dtype: Any) -> TwoSided:
     )
     S, F, W, head = (np.ascontiguousarray(Z, dtype) for Z in (model.S, model.F, model.W, model.head))
     return TwoSided(features, S, basis, F, W, head)
-
-
-def _ridge(B: Array, Y: Array) -> Array:
-    """The linear scores of the labels, held by a ridge."""
-    gram = B.T @ B
-    ridge = SCORE_RIDGE * np.trace(gram) / len(gram)
-    return np.linalg.lstsq(gram + ridge * np.eye(len(gram)), B.T @ Y, rcond=None)[0]

@@ -7,7 +7,7 @@ from deepnmf.solvers.pretraining import LayerwisePlan, Stack, pretrain
 from deepnmf.solvers.starts import NNDSVD, free_start, nonnegative_start, refitted
 from deepnmf.solvers.steps import SOLVERS, Solver
 from deepnmf.solvers.two_sided import Labels, TwoSidedDescent, TwoSidedState
-from deepnmf.solvers.two_sided_encoding import encode_two_sided, unlabelled_codes
+from deepnmf.solvers.two_sided_encoding import encode_two_sided
 from deepnmf.solvers.two_sided_start import deep_start, shallow_start
 
 __all__ = [
@@ -35,5 +35,4 @@ __all__ = [
     "refitted",
     "residual_norm",
     "shallow_start",
-    "unlabelled_codes",
 ]

@@ -22,7 +22,6 @@ from deepnmf.solvers.steps import HALS
 CODE_STEPS = 3
 BLOCK_STEPS = 4
 BASIS_STEPS = 3
-HEAD_STEPS = 20
 FIRST_RATE = 0.3
 LARGEST_RATE = 2.0
 SMALLEST_RATE = 1e-8
@@ -64,6 +63,8 @@ class TwoSidedState:
 
 def scaled_step(Z: Array, gradient: Array, pull: Array, rate: Array | float) -> Array:
     """Z - ρ Z∘∇/∇⁺, cut at 0; entries at 0 count as a little more."""
+    if not Z.size:
+        return Z
     lifted = Z + LIFT * Z.mean(axis=1, keepdims=True)
     ratio = np.divide(gradient, pull, out=np.zeros_like(gradient), where=pull > 0)
     return np.maximum(Z - rate * lifted * ratio, 0)
@@ -189,7 +190,7 @@ class TwoSidedDescent:
             model, basis_rate = descend_basis(model, sums.basis_block(model), basis_rate)
         else:
             model = replace(model, F=self._coordinate_descent(model.F, sums.basis_block(model), BLOCK_STEPS)[0])
-        head, _ = self._coordinate_descent(model.head, sums.head_block(), HEAD_STEPS)
+        head, _ = self._coordinate_descent(model.head, sums.head_block(), BLOCK_STEPS)
         return replace(model, head=head), basis_rate, max(shallow, middle)
 
     def _coordinate_descent(self, Z: Array, block: Quadratic, n_steps: int) -> tuple[Array, float]:

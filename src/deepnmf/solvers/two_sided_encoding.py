@@ -12,7 +12,6 @@ from deepnmf.solvers.two_sided import FIRST_RATE, descend_codes
 
 STEPS_AT_ONCE = 20
 MOST_ROUNDS = 15
-ROUNDS_FROM_FITTED = 3
 TOLERANCE = 1e-6
 
 
@@ -40,18 +39,11 @@ class _EncodePass:
         return (relaxed(self.problem, start, target).astype(X_b.dtype, copy=False),), ()
 
 
-def unlabelled_codes(model: TwoSided, X: Matrix, codes: Array) -> Array:
-    """Codes that rows would have without their labels, from those they have with them."""
-    problem = CodesProblem.of(model, 0.0, np.float64)
-    target = np.asarray(X @ problem.decoder.T, dtype=np.float64)
-    return relaxed(problem, codes.astype(np.float64, copy=False), target, ROUNDS_FROM_FITTED)
-
-
-def relaxed(problem: CodesProblem, codes: Array, target: Array, n_rounds: int = MOST_ROUNDS) -> Array:
+def relaxed(problem: CodesProblem, codes: Array, target: Array) -> Array:
     """Let unlabelled rows descend from given codes until each has come to rest."""
     codes, rates = codes.copy(), np.full((len(codes), 1), FIRST_RATE)
     awake = np.arange(len(codes))
-    for _ in range(n_rounds):
+    for _ in range(MOST_ROUNDS):
         rows = Rows(target[awake], np.zeros((len(awake), 1)))
         moved = descend_codes(problem, codes[awake], rates[awake], rows, STEPS_AT_ONCE)
         codes[awake], rates[awake] = moved.point.codes, moved.rates
