@@ -104,7 +104,9 @@ class TwoSided:
         *lower, top = self.features.factors or (self.S,)
         moved = replace(self, W=in_codes[: len(self.W)] * self.W)
         if not self.features.factors:  # Ĝ_1 is G itself
-            return replace(moved, S=in_codes * self.S, head=np.vstack([in_codes, in_codes])[: len(self.head)] * self.head)
+            return replace(
+                moved, S=in_codes * self.S, head=np.vstack([in_codes, in_codes])[: len(self.head)] * self.head
+            )
         head = np.vstack([self.head[: self.n_deep], in_codes[: len(self.W)] * self.head[self.n_deep :]])
         return replace(moved, features=replace(self.features, factors=(*lower, in_codes * top)), head=head)
 
@@ -221,9 +223,7 @@ class CodesProblem:
         E = model.decoder
         factors = [Z.astype(dtype, copy=False) for Z in model.features.factors]
         decoder, gram, head = (Z.astype(dtype, copy=False) for Z in (E, E @ E.T, model.head))
-        return cls(
-            Ladder(tuple(factors), model.features.activation), decoder, gram, head, label_weight, len(model.W)
-        )
+        return cls(Ladder(tuple(factors), model.features.activation), decoder, gram, head, label_weight, len(model.W))
 
     def rows(self, X_b: Matrix, Y_b: Array, known: Array) -> Rows:
         """See a block of rows: its one product with X."""

@@ -168,9 +168,7 @@ class TwoSidedDescent:
             optimality=max(codes_optimality, rest_optimality),
         )
 
-    def _update_codes(
-        self, state: TwoSidedState, model: TwoSided
-    ) -> tuple[Array, Array, TwoSidedSums, Slopes, float]:
+    def _update_codes(self, state: TwoSidedState, model: TwoSided) -> tuple[Array, Array, TwoSidedSums, Slopes, float]:
         step = CodesPass(CodesProblem.of(model, self.label_weight, self.engine.dtype))
         rows = (state.codes, state.code_rates, self.labels.Y, self.labels.known)
         (codes, rates), (M, K, N, J, (violation, size), *slopes) = self.engine.sweep(rows, step)
@@ -178,9 +176,7 @@ class TwoSidedDescent:
         depth = len(model.features.factors)
         return codes, rates, sums, Slopes(slopes[:depth], slopes[depth:]), relative(violation, size)
 
-    def _update_rest(
-        self, model: TwoSided, sums: TwoSidedSums, basis_rate: float
-    ) -> tuple[TwoSided, float, float]:
+    def _update_rest(self, model: TwoSided, sums: TwoSidedSums, basis_rate: float) -> tuple[TwoSided, float, float]:
         """Update W, S_1, the basis and P in turn, from the sums alone."""
         W, shallow = self._coordinate_descent(model.W, sums.shallow_block(model), BLOCK_STEPS)
         model = replace(model, W=W)
