@@ -68,7 +68,7 @@ def case(activation, depth, basis_depth, shallow=True, labels=True):
 
 
 def factors(rng, sizes):
-    """S^R_2..S^R_m or the transposes of S^L_2..S^L_m, with columns that sum to about 1: a square of squares explodes."""
+    """S^R_2..S^R_m or the transposes of S^L_2..S^L_m, columns summing to about 1: squares of squares explode."""
     return [2 * rng.random(shape) / shape[0] for shape in zip(sizes[1:], sizes, strict=False)]
 
 

@@ -309,7 +309,7 @@ class GDNMF(Factorization):
 
     # ------------------------------------------------------------------------------------- at work
 
-    @available_if(_was_fitted_with_labels)
+    @available_if(_was_fitted_with_labels)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Matrix) -> Array:
         """Score the rows of X for each class.
 
@@ -323,7 +323,7 @@ class GDNMF(Factorization):
         """
         return self._scored(self.encode(X))
 
-    @available_if(_was_fitted_with_labels)
+    @available_if(_was_fitted_with_labels)  # type: ignore[untyped-decorator]
     def predict(self, X: Matrix) -> Array:
         """Predict labels of the rows of X.
 

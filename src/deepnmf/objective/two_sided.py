@@ -100,15 +100,15 @@ class TwoSided:
 
     def rescaled(self, scale: Array) -> "TwoSided":
         """Return the same model for codes that are divided by `scale`, column by column."""
-        in_codes = scale[:, None]
-        *lower, top = self.features.factors or (self.S,)
-        moved = replace(self, W=in_codes[: len(self.W)] * self.W)
+        column = scale[:, None]
+        shallow = column[: len(self.W)]
+        U, V = np.split(self.head, [self.n_deep])
+        scaled = replace(self, W=shallow * self.W)
         if not self.features.factors:  # Ĝ_1 is G itself
-            return replace(
-                moved, S=in_codes * self.S, head=np.vstack([in_codes, in_codes])[: len(self.head)] * self.head
-            )
-        head = np.vstack([self.head[: self.n_deep], in_codes[: len(self.W)] * self.head[self.n_deep :]])
-        return replace(moved, features=replace(self.features, factors=(*lower, in_codes * top)), head=head)
+            return replace(scaled, S=column * self.S, head=np.vstack([column * U, shallow * V]))
+        *lower, top = self.features.factors
+        features = replace(self.features, factors=(*lower, column * top))
+        return replace(scaled, features=features, head=np.vstack([U, shallow * V]))
 
 
 def stacked(trace: Trace, n_shallow: int) -> Array:
