@@ -3,7 +3,7 @@
 W, S_1 and P, and F where it is the whole basis, are quadratic blocks: coordinate descent. What lies behind g moves by
 scaled projected gradients, Z - ρ Z∘∇/∇⁺ with ∇⁺ the part of the gradient that grows with Z: the multiplicative step
 where ρ = 1. Each row of codes has its own ρ and takes no step that raises its loss, and so does the basis. S^R is
-shared by all rows: it moves before a pass, by the gradient of the one before, and a sweep that ends higher is taken back.
+shared by all rows: it moves before a pass, by the gradient of the last one; a sweep that ends higher is taken back.
 """
 
 from collections.abc import Sequence
