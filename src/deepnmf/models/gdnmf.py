@@ -309,6 +309,22 @@ class GDNMF(Factorization):
 
     # ------------------------------------------------------------------------------------- at work
 
+    def transform(self, X: Matrix) -> Array:
+        """Codes of the rows of X at `output_layer`, with everything else fixed and no labels.
+
+        Each row descends on its own, from its nonnegative least-squares codes under `components_`; its codes do not
+        depend on the other rows. The problem is not convex: another start may lead elsewhere.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_features_out)
+        """
+        return self.encode(X, self._output_layer_index)
+
     @available_if(_was_fitted_with_labels)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Matrix) -> Array:
         """Score the rows of X for each class.

@@ -45,6 +45,11 @@ class Slopes:
     gradients: Sequence[Array]
     pulls: Sequence[Array]
 
+    def optimality(self, features: Ladder) -> float:
+        """The largest projected gradient, relative to the gradient at 0."""
+        parts = zip(features.factors, self.gradients, self.pulls, strict=True)
+        return max((_relative_slope(Z, gradient, pull) for Z, gradient, pull in parts), default=0.0)
+
 
 @dataclass(frozen=True)
 class TwoSidedState:
@@ -102,6 +107,10 @@ def _one_step(problem: CodesProblem, moved: CodesMoved, rows: Rows) -> CodesMove
     return CodesMoved(
         trial.where(lower, point), rates, _squares(_blocked(point.codes, pull - target)), _squares(target)
     )
+
+
+def _relative_slope(Z: Array, gradient: Array, pull: Array) -> float:
+    return relative(_squares(_blocked(Z, gradient)).sum(), _squares(pull - gradient).sum())
 
 
 def _blocked(Z: Array, gradient: Array) -> Array:
@@ -165,7 +174,7 @@ class TwoSidedDescent:
             basis_rate=basis_rate,
             slopes=slopes,
             loss=loss,
-            optimality=max(codes_optimality, rest_optimality),
+            optimality=max(codes_optimality, rest_optimality, slopes.optimality(model.features)),
         )
 
     def _update_codes(self, state: TwoSidedState, model: TwoSided) -> tuple[Array, Array, TwoSidedSums, Slopes, float]:
