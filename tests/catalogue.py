@@ -4,6 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from deepnmf import (
+    GDNMF,
     NMF,
     NSNMF,
     SSNMF,
@@ -27,6 +28,7 @@ SMALL = [
     DeepSemiNMF(**DEEP),
     SSNMF(4, random_state=0),
     DeepNMFNetwork(**DEEP),
+    GDNMF(**DEEP),
 ]
 
 VARIANTS = [
@@ -56,6 +58,10 @@ VARIANTS = [
     # Rows of equal maxima have equal codes, whose own maxima only rounding tells apart: no pooling upon pooling here.
     DeepNMFNetwork((8, 6, 4), pool_size=(0, 5), random_state=0),
     DeepNMFNetwork((8, 4), pool_size=3, backprop=False, init="random", random_state=0),
+    GDNMF((8, 6, 4), basis_sizes=(10, 5), activation="tanh", random_state=0),
+    GDNMF((8, 4), basis_sizes=8, paths="deep", activation="softplus", random_state=0),
+    GDNMF((4,), basis_sizes=(8, 4), activation="sigmoid", random_state=0),
+    GDNMF(paths="shallow", random_state=0),
 ]
 
 

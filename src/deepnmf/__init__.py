@@ -8,6 +8,7 @@ from deepnmf.version import __version__
 if TYPE_CHECKING:
     from deepnmf import datasets, metrics
     from deepnmf.models import (
+        GDNMF,
         NMF,
         NSNMF,
         SSNMF,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 # Loaded when asked for: the command line answers --help without waiting for scikit-learn.
 _HOMES = {
+    "GDNMF": "models",
     "NMF": "models",
     "NSNMF": "models",
     "SSNMF": "models",
@@ -38,6 +40,7 @@ _HOMES = {
 _MODULES = ("datasets", "metrics", "models", "plotting")
 
 __all__ = [
+    "GDNMF",
     "NMF",
     "NSNMF",
     "SSNMF",

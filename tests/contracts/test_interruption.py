@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from catalogue import data
-from deepnmf import NMF, DeepNSNMF, DeepSemiNMF, MultilayerNMF
+from deepnmf import GDNMF, NMF, DeepNSNMF, DeepSemiNMF, MultilayerNMF
 
 
 def interrupt_after(calls, monkeypatch):
@@ -39,7 +39,12 @@ def test_a_fit_keeps_the_state_before_the_interrupted_sweep(model, monkeypatch):
 @pytest.mark.parametrize("passes", [1, 3, 12])
 @pytest.mark.parametrize(
     "model",
-    [DeepNSNMF((8, 6, 4), pretrain_max_iter=10, pretrain_tol=0), DeepSemiNMF((8, 4)), MultilayerNMF((8, 4), tol=0)],
+    [
+        DeepNSNMF((8, 6, 4), pretrain_max_iter=10, pretrain_tol=0),
+        DeepSemiNMF((8, 4)),
+        MultilayerNMF((8, 4), tol=0),
+        GDNMF((8, 4), pretrain_tol=0),
+    ],
     ids=repr,
 )
 def test_an_interrupted_pre_training_still_gives_a_whole_model(model, passes, monkeypatch):

@@ -3,6 +3,7 @@
 from deepnmf.models.deep_nmf_network import DeepNMFNetwork
 from deepnmf.models.deep_nsnmf import DeepNSNMF
 from deepnmf.models.deep_semi_nmf import DeepSemiNMF
+from deepnmf.models.gdnmf import GDNMF
 from deepnmf.models.loading import MODELS, load
 from deepnmf.models.multilayer_nmf import MultilayerNMF
 from deepnmf.models.nmf import NMF
@@ -12,6 +13,7 @@ from deepnmf.models.sparse_deep_nmf import SparseDeepNMF
 from deepnmf.models.ssnmf import SSNMF
 
 __all__ = [
+    "GDNMF",
     "MODELS",
     "NMF",
     "NSNMF",

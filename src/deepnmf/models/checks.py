@@ -14,7 +14,7 @@ from deepnmf.solvers import NNDSVD
 FLOATS = [np.float64, np.float32]
 
 
-def layer_sizes(sizes: object) -> tuple[int, ...]:
+def layer_sizes(sizes: object, name: str = "layer_sizes") -> tuple[int, ...]:
     """Check layer sizes; one integer is one layer."""
     sizes = (sizes,) if isinstance(sizes, Integral) else sizes
     try:
@@ -22,12 +22,12 @@ def layer_sizes(sizes: object) -> tuple[int, ...]:
     except TypeError:
         values = ()
     if not values:
-        raise ValueError(f"layer_sizes must hold one positive integer a layer, got {sizes!r}.")
+        raise ValueError(f"{name} must hold one positive integer a layer, got {sizes!r}.")
     for size in values:
         if not isinstance(size, Integral) or isinstance(size, bool):
-            raise TypeError(f"layer_sizes must hold integers, got {size!r} in {sizes!r}.")
+            raise TypeError(f"{name} must hold integers, got {size!r} in {sizes!r}.")
         if size < 1:
-            raise ValueError(f"layer_sizes must be positive, got {size!r} in {sizes!r}.")
+            raise ValueError(f"{name} must be positive, got {size!r} in {sizes!r}.")
     return tuple(int(size) for size in values)
 
 

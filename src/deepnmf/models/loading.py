@@ -4,6 +4,7 @@ from typing import Any
 from deepnmf.models.deep_nmf_network import DeepNMFNetwork
 from deepnmf.models.deep_nsnmf import DeepNSNMF
 from deepnmf.models.deep_semi_nmf import DeepSemiNMF
+from deepnmf.models.gdnmf import GDNMF
 from deepnmf.models.multilayer_nmf import MultilayerNMF
 from deepnmf.models.nmf import NMF
 from deepnmf.models.nsnmf import NSNMF
@@ -13,7 +14,7 @@ from deepnmf.models.sparse_deep_nmf import SparseDeepNMF
 from deepnmf.models.ssnmf import SSNMF
 from deepnmf.persistence import read
 
-MODELS = (NMF, NSNMF, SemiNMF, MultilayerNMF, DeepNSNMF, SparseDeepNMF, DeepSemiNMF, SSNMF, DeepNMFNetwork)
+MODELS = (NMF, NSNMF, SemiNMF, MultilayerNMF, DeepNSNMF, SparseDeepNMF, DeepSemiNMF, SSNMF, DeepNMFNetwork, GDNMF)
 CLASSES = {model.__name__: model for model in MODELS}
 
 

@@ -8,6 +8,9 @@ from deepnmf.solvers.loop import History, OnSweep, Run, minimise
 from deepnmf.solvers.pretraining import LayerwisePlan, Stack, pretrain
 from deepnmf.solvers.starts import NNDSVD, free_start, nonnegative_start, refitted
 from deepnmf.solvers.steps import SOLVERS, Solver
+from deepnmf.solvers.two_sided import Labels, TwoSidedDescent, TwoSidedState
+from deepnmf.solvers.two_sided_encoding import encode_two_sided
+from deepnmf.solvers.two_sided_start import deep_start, shallow_start
 
 __all__ = [
     "NNDSVD",
@@ -17,18 +20,24 @@ __all__ = [
     "ActivatedState",
     "ChainDescent",
     "History",
+    "Labels",
     "LayerwisePlan",
     "OnSweep",
     "Run",
     "Solver",
     "Stack",
     "State",
+    "TwoSidedDescent",
+    "TwoSidedState",
     "decoded_residual_norm",
+    "deep_start",
     "encode_rows",
+    "encode_two_sided",
     "free_start",
     "minimise",
     "nonnegative_start",
     "pretrain",
     "refitted",
     "residual_norm",
+    "shallow_start",
 ]

@@ -1,0 +1,64 @@
+"""GD²NMF on CMU PIE and COIL-20, samples at unit norm, few labels: the figures of docs/benchmarks/gdnmf.md."""
+
+import numpy as np
+import pytest
+from sklearn.cluster import KMeans
+from sklearn.preprocessing import normalize
+
+from deepnmf import GDNMF, NMF
+from deepnmf.metrics import nmi
+
+pytestmark = [pytest.mark.data, pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")]
+
+
+@pytest.fixture
+def at_unit_norm(benchmark_data):
+    def read(name):
+        bunch = benchmark_data(name)
+        return normalize(bunch.data.astype(np.float32)), bunch.target
+
+    return read
+
+
+def drawn(y, share, seed=0):
+    """Keep a share of the labels of each class; -1 for the rest."""
+    rng = np.random.default_rng(seed)
+    known = np.full(len(y), -1)
+    for label in np.unique(y):
+        rows = np.flatnonzero(y == label)
+        known[rng.choice(rows, round(share * len(rows)), replace=False)] = label
+    return known
+
+
+def information(codes, y):
+    return nmi(y, KMeans(len(np.unique(y)), n_init=3, random_state=0).fit_predict(codes))
+
+
+def accuracy_on_unlabelled(model, labels, y):
+    return np.mean((model.transduction_ == y)[labels < 0])
+
+
+@pytest.mark.parametrize(("share", "least_nmi", "least_accuracy"), [(0.1, 0.94, 0.98), (0.3, 0.95, 0.99)])
+def test_few_labels_tell_the_faces_apart(at_unit_norm, share, least_nmi, least_accuracy):
+    X, y = at_unit_norm("pie_pose27")
+    labels = drawn(y, share)
+    model = GDNMF(random_state=0).fit(X, labels)
+    assert [len(Z) for Z in model.factors_] == [307, 92]
+    assert information(normalize(model.codes_[-1]), y) >= least_nmi
+    assert accuracy_on_unlabelled(model, labels, y) >= least_accuracy
+
+
+def test_few_labels_tell_the_objects_apart_and_cost_no_information(at_unit_norm):
+    X, y = at_unit_norm("coil20_32x32")
+    labels = drawn(y, 0.1)
+    model = GDNMF(random_state=0).fit(X, labels)
+    plain = NMF(92, random_state=0).fit(X)
+    assert accuracy_on_unlabelled(model, labels, y) >= 0.82
+    for scaled in (np.asarray, normalize):
+        assert information(scaled(model.codes_[-1]), y) >= information(scaled(plain.codes_[-1]), y) - 0.01
+
+
+def test_the_square_fits_better_than_a_linear_map(at_unit_norm):
+    X, _ = at_unit_norm("coil20_32x32")
+    square, linear = (GDNMF(activation=g, random_state=0).fit(X).loss_curve_[-1] for g in ("square", "identity"))
+    assert square < linear
