@@ -15,7 +15,8 @@ from deepnmf.models.checks import check_output_layer, check_rank, layer_sizes
 from deepnmf.models.factorization import Factorization
 from deepnmf.models.labels import UNKNOWN, one_hot, split_labels
 from deepnmf.objective import ACTIVATIONS, Activation
-from deepnmf.objective.two_sided import Ladder, TwoSided
+from deepnmf.objective.ladder import Ladder
+from deepnmf.objective.two_sided import TwoSided
 from deepnmf.solvers import (
     NNDSVD,
     SOLVERS,

@@ -13,6 +13,7 @@ from deepnmf.arrays import Array
 from deepnmf.objective.activations import Activation
 from deepnmf.objective.chain import Chain
 from deepnmf.objective.gram import FormedGram
+from deepnmf.objective.ladder import Ladder
 from deepnmf.objective.linear import Statistics
 from deepnmf.objective.penalties import CodePenalty, Penalty, codes_share, factor_share
 from deepnmf.objective.quadratic import Quadratic, inner
@@ -37,56 +38,39 @@ class ActivatedRows:
     """
 
     lowest_gram: Array  # Z_1 Z_1ᵀ
-    upper: tuple[Array, ...]  # Z_2..Z_m
-    activation: Activation
+    upper: Ladder  # of Z_2..Z_m
     penalty: CodePenalty
 
     def values_below(self, H: Array) -> list[Array]:
         """V_1..V_m, the codes of every layer, from those of the top one."""
-        values, _ = self._forward(H)
-        return values
+        return self.upper.trace(H).values[::-1]
 
     def evaluate(self, H: Array, F: Array) -> tuple[Array, Array]:
         """The value of each row, and its gradient in the codes."""
-        values, arguments = self._forward(H)
-        V = values[0]
+        trace = self.upper.trace(H)
+        V = trace.bottom
         VG = V @ self.lowest_gram
         HP = H @ self.penalty.gram
         loss = _row_sums(V, 0.5 * VG - F) + _row_sums(H, 0.5 * HP + self.penalty.l1)
-        gradient = VG - F
-        for Z, U in zip(self.upper, arguments, strict=True):
-            gradient = (gradient * self.activation.derivative(U)) @ Z.T
-        return loss, gradient + HP + self.penalty.l1
+        return loss, self.upper.backward(trace, VG - F).top + HP + self.penalty.l1
 
     def slopes(self, H: Array, F: Array) -> list[Slope]:
         """The slope of the fit in Z_2..Z_m, summed over the rows."""
-        values, arguments = self._forward(H)
-        gradient = values[0] @ self.lowest_gram - F
-        curvature = np.broadcast_to(np.diag(self.lowest_gram), gradient.shape)
-        slopes = []
-        for Z, U, V in zip(self.upper, arguments, values[1:], strict=True):
-            derivative = self.activation.derivative(U)
-            gradient = gradient * derivative
-            curvature = curvature * np.square(derivative)
-            slopes.append(Slope(V.T @ gradient, np.square(V).T @ curvature))
-            gradient, curvature = gradient @ Z.T, curvature @ np.square(Z).T
-        return slopes
+        trace = self.upper.trace(H)
+        found = self.upper.backward(trace, trace.bottom @ self.lowest_gram - F)
+        gradients = self.upper.factor_gradients(trace, found)
+        bent = self.upper.curvature(trace, self._lowest_curvature)
+        above = reversed(trace.values[:-1])
+        curvatures = [np.square(V).T @ curvature for V, curvature in zip(above, bent.arguments, strict=True)]
+        return [Slope(*pair) for pair in zip(gradients, curvatures, strict=True)]
 
     def curvature(self, H: Array) -> Array:
         """The slopes' measure of curvature for each entry of the codes."""
-        _, arguments = self._forward(H)
-        curvature = np.broadcast_to(np.diag(self.lowest_gram), (len(H), len(self.lowest_gram)))
-        for Z, U in zip(self.upper, arguments, strict=True):
-            curvature = (curvature * np.square(self.activation.derivative(U))) @ np.square(Z).T
-        return curvature + np.diag(self.penalty.gram)
+        return self.upper.curvature(self.upper.trace(H), self._lowest_curvature).top + np.diag(self.penalty.gram)
 
-    def _forward(self, H: Array) -> tuple[list[Array], list[Array]]:
-        """Values V_1..V_m and arguments U_2..U_m, V_{l-1} = f(U_l), U_l = V_l Z_l."""
-        values, arguments = [H], []
-        for Z in reversed(self.upper):
-            arguments.append(values[-1] @ Z)
-            values.append(self.activation.function(arguments[-1]))
-        return values[::-1], arguments[::-1]
+    @property
+    def _lowest_curvature(self) -> Array:
+        return np.diag(self.lowest_gram)
 
 
 @dataclass(frozen=True)
@@ -102,8 +86,7 @@ class ActivatedObjective:
         penalty = self.code_penalty(chain)
         return ActivatedRows(
             lowest_gram=factors[0] @ factors[0].T,
-            upper=tuple(factors[1:]),
-            activation=self.activation,
+            upper=Ladder(tuple(factors[1:]), self.activation),
             penalty=CodePenalty(penalty.gram.astype(dtype), penalty.l1),
         )
 

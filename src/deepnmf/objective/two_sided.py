@@ -7,62 +7,14 @@ nothing here is ever as large as X. A part that a model does not have has no row
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.objective.activations import Activation
 from deepnmf.objective.gram import FormedGram
+from deepnmf.objective.ladder import Backward, Ladder, Trace
 from deepnmf.objective.quadratic import Quadratic, inner
-
-
-class Trace(NamedTuple):
-    """What a ladder went through: values from the top down, and the arguments of g between them."""
-
-    values: list[Array]
-    arguments: list[Array]
-
-    @property
-    def bottom(self) -> Array:
-        """The last value."""
-        return self.values[-1]
-
-
-class Backward(NamedTuple):
-    """Gradients in the rows on top, and in the arguments of g from the bottom up."""
-
-    top: Array
-    arguments: list[Array]
-
-
-@dataclass(frozen=True)
-class Ladder:
-    """One side of the model, g(··· g(top Z_k) ··· Z_1), row by row; `factors` are Z_1..Z_k."""
-
-    factors: tuple[Array, ...]
-    activation: Activation
-
-    def trace(self, top: Array) -> Trace:
-        """Go down from the top, one value a layer."""
-        trace = Trace([top], [])
-        for Z in reversed(self.factors):
-            trace.arguments.append(trace.bottom @ Z)
-            trace.values.append(self.activation.function(trace.arguments[-1]))
-        return trace
-
-    def backward(self, trace: Trace, at_bottom: Array) -> Backward:
-        """Carry the gradient in the lowest value up to the top, equations (3) and (9)."""
-        found = Backward(at_bottom, [])
-        for Z, argument in zip(self.factors, reversed(trace.arguments), strict=True):
-            found.arguments.append(found.top * self.activation.derivative(argument))
-            found = found._replace(top=found.arguments[-1] @ Z.T)
-        return found
-
-    def factor_gradients(self, trace: Trace, found: Backward) -> list[Array]:
-        """Gradients in Z_1..Z_k, equations (5) and (6)."""
-        above = reversed(trace.values[:-1])
-        return [value.T @ gradient for value, gradient in zip(above, found.arguments, strict=True)]
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from scipy import sparse
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, Sums
 from deepnmf.objective import ActivatedRows, Activation, CodePenalty
+from deepnmf.objective.ladder import Ladder
 from deepnmf.solvers.encoding import solve_rows
 from deepnmf.solvers.row_descent import descend_rows, first_step_sizes
 
@@ -45,7 +46,7 @@ class ActivatedEncoder:
     @cached_property
     def _problem(self) -> ActivatedRows:
         lowest = self.decoders[0]
-        return ActivatedRows(lowest @ lowest.T, self.decoders[1:], self.activation, self.penalty)
+        return ActivatedRows(lowest @ lowest.T, Ladder(self.decoders[1:], self.activation), self.penalty)
 
     @cached_property
     def _batch(self) -> int:

@@ -14,8 +14,9 @@ import numpy as np
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, Sums
 from deepnmf.objective import Quadratic
+from deepnmf.objective.ladder import Ladder
 from deepnmf.objective.quadratic import inner
-from deepnmf.objective.two_sided import CodesProblem, Ladder, Point, Rows, TwoSided, TwoSidedSums
+from deepnmf.objective.two_sided import CodesProblem, Point, Rows, TwoSided, TwoSidedSums
 from deepnmf.solvers.descent import ROUNDING, over_columns, relative
 from deepnmf.solvers.steps import HALS
 

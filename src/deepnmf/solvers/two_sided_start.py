@@ -8,7 +8,8 @@ from deepnmf.arrays import Array
 from deepnmf.engines import Engine, RowsInMemory, Workers
 from deepnmf.objective import ACTIVATIONS, Activation, Objective
 from deepnmf.objective.chain import inverse_norms
-from deepnmf.objective.two_sided import Ladder, TwoSided
+from deepnmf.objective.ladder import Ladder
+from deepnmf.objective.two_sided import TwoSided
 from deepnmf.solvers.encoding import solve_rows
 from deepnmf.solvers.pretraining import LayerwisePlan, pretrain
 
