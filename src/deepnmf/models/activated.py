@@ -1,6 +1,6 @@
 """Deep models with an activation between their layers."""
 
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -8,20 +8,15 @@ from deepnmf.arrays import Array
 from deepnmf.engines import Engine, RowsInMemory
 from deepnmf.models.base import DeepEstimator
 from deepnmf.models.checks import layer_sizes
-from deepnmf.objective import ACTIVATIONS, ActivatedObjective, Activation, Chain
+from deepnmf.objective import ACTIVATIONS, ActivatedObjective, Activation, Chain, Objective
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.solvers import (
     SOLVERS,
     ActivatedDescent,
     ActivatedEncoder,
-    ActivatedState,
-    History,
-    OnSweep,
-    Run,
-    State,
+    Descent,
     decoded_residual_norm,
     encode_rows,
-    minimise,
 )
 
 MOST_OTHERS = 256  # training rows whose codes a new row may start from
@@ -38,28 +33,11 @@ class ActivatedEstimator(DeepEstimator):
 
     # ------------------------------------------------------------------------------------- fitting
 
-    def _optimise(
-        self,
-        engine: Engine,
-        sizes: tuple[int, ...],
-        factors: Sequence[Array] | None,
-        codes: Array | None,
-        run: Run,
-        on_sweep: OnSweep | None,
-    ) -> tuple[State | ActivatedState, History]:
-        """Pre-train, then fine-tune."""
+    def _descent(self, engine: Engine, objective: Objective) -> Descent[Any]:
         if self._between is None:
-            return super()._optimise(engine, sizes, factors, codes, run, on_sweep)
-        penalties = self._objective(len(sizes), (engine.n_samples, engine.n_features)).penalties
-        descent = ActivatedDescent(engine, ActivatedObjective(self._between, penalties), SOLVERS[self._solver_name])
-        return minimise(
-            descent.advance,
-            descent.start(*self._begin(engine, sizes, factors, codes, run)),
-            max_iter=self.max_iter,
-            tol=self.tol,
-            run=run,
-            on_sweep=on_sweep,
-        )
+            return super()._descent(engine, objective)
+        activated = ActivatedObjective(self._between, objective.penalties)
+        return ActivatedDescent(engine, activated, SOLVERS[self._solver_name])
 
     def _lower_codes(self, engine: Engine, codes: Array) -> list[Array]:
         """What the fitted codes stand for on the layers below."""

@@ -21,6 +21,7 @@ from deepnmf.solvers import (
     SOLVERS,
     ActivatedState,
     ChainDescent,
+    Descent,
     History,
     LayerwisePlan,
     OnSweep,
@@ -153,8 +154,7 @@ class ChainEstimator(FittedChain):
         on_sweep: OnSweep | None,
     ) -> tuple[State | ActivatedState, History]:
         """Pre-train, then fine-tune."""
-        objective = self._objective(len(sizes), (engine.n_samples, engine.n_features))
-        descent = ChainDescent(engine, objective, SOLVERS[self._solver_name])
+        descent = self._descent(engine, self._objective(len(sizes), (engine.n_samples, engine.n_features)))
         return minimise(
             descent.advance,
             descent.start(*self._begin(engine, sizes, factors, codes, run)),
@@ -163,6 +163,10 @@ class ChainEstimator(FittedChain):
             run=run,
             on_sweep=on_sweep,
         )
+
+    def _descent(self, engine: Engine, objective: Objective) -> Descent[Any]:
+        """Return what makes the sweeps of the fine-tuning."""
+        return ChainDescent(engine, objective, SOLVERS[self._solver_name])
 
     def _begin(
         self,

@@ -4,7 +4,7 @@ from deepnmf.solvers.activated import ActivatedDescent, ActivatedState
 from deepnmf.solvers.activated_encoding import ActivatedEncoder
 from deepnmf.solvers.descent import ChainDescent, State
 from deepnmf.solvers.encoding import decoded_residual_norm, encode_rows, residual_norm
-from deepnmf.solvers.loop import History, OnSweep, Run, minimise
+from deepnmf.solvers.loop import Descent, History, OnSweep, Run, minimise
 from deepnmf.solvers.pretraining import LayerwisePlan, Stack, pretrain
 from deepnmf.solvers.starts import NNDSVD, free_start, nonnegative_start, refitted
 from deepnmf.solvers.steps import SOLVERS, Solver
@@ -19,6 +19,7 @@ __all__ = [
     "ActivatedEncoder",
     "ActivatedState",
     "ChainDescent",
+    "Descent",
     "History",
     "Labels",
     "LayerwisePlan",

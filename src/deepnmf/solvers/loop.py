@@ -6,6 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
+from deepnmf.arrays import Array
+from deepnmf.objective import Chain
+
 WINDOW = 5  # sweeps over which the decrease is averaged: one sweep alone may be a restart
 
 OnSweep = Callable[[int, float], object]
@@ -31,6 +34,18 @@ class SweepState(Protocol):
 
 
 State = TypeVar("State", bound=SweepState)
+
+
+class Descent(Protocol[State]):
+    """Sweeps of one objective on one engine."""
+
+    def start(self, codes: Array, chain: Chain) -> State:
+        """Begin at codes and factors."""
+        ...
+
+    def advance(self, state: State) -> State:
+        """Make one sweep; the loss never rises."""
+        ...
 
 
 @dataclass
