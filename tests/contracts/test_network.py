@@ -434,3 +434,8 @@ def test_infinity_beside_nan_is_refused():
     X[0, 0] = np.inf
     with pytest.raises(ValueError, match="Input X contains infinity"):
         SSNMF(4).fit(X)
+
+
+def test_data_without_any_observation_is_refused():
+    with pytest.raises(ValueError, match="X has no observed entry: every one is NaN"):
+        SSNMF(4).fit(np.full((20, 6), np.nan))

@@ -128,4 +128,15 @@ def check_groups(groups: Any, n_samples: int) -> Array:
 
 def check_observed_non_negative(X: Matrix, whom: str) -> None:
     """Refuse negative entries; NaN is unobserved."""
-    check_non_negative(X if sparse.issparse(X) else np.fmin.reduce(X, axis=None, keepdims=True), whom)
+    check_non_negative(X if sparse.issparse(X) else least_observed(X), whom)
+
+
+def check_any_observed(X: Matrix) -> None:
+    """Refuse to learn from nothing but NaN."""
+    if not sparse.issparse(X) and np.isnan(least_observed(X)).all():
+        raise ValueError("X has no observed entry: every one is NaN, and at least one number is expected.")
+
+
+def least_observed(X: Array) -> Array:
+    """The smallest entry that is not NaN, as a 1 x 1 matrix."""
+    return np.fmin.reduce(X, axis=None, keepdims=True)

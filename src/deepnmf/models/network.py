@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, RowsInMemory, RowsWithHoles, Workers
-from deepnmf.models.checks import as_matrices, check_groups, check_output_layer, check_start
+from deepnmf.models.checks import as_matrices, check_any_observed, check_groups, check_output_layer, check_start
 from deepnmf.models.factorization import Factorization
 from deepnmf.models.labels import UNKNOWN, one_hot, split_labels
 from deepnmf.models.readout import Readout
@@ -115,6 +115,7 @@ class NetworkEstimator(ClassifierMixin, Factorization):
     ) -> History:
         """Check, optimise, and keep the result."""
         X = self._validated(X, reset=True)
+        check_any_observed(X)
         self._check_start(X, factors)
         poolings = self._poolings(groups, X.shape[0])
         labels = _known_labels(y, X.shape[0])
