@@ -1,15 +1,11 @@
 """Flenner & Hunter's network on sound and text: `python benchmarks/network.py > docs/benchmarks/network.md` (needs DEEPNMF_DATA)."""
 
-import os
-import platform
-import subprocess
 import time
 import warnings
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
-import sklearn
+from page import described, spread
 from scipy import signal, sparse
 from scipy.optimize import nnls
 from sklearn.exceptions import ConvergenceWarning
@@ -18,7 +14,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import deepnmf
 from deepnmf import SSNMF, DeepNMFNetwork
 from deepnmf.datasets import load
 from deepnmf.metrics import purity, sparseness
@@ -116,11 +111,6 @@ def labelled_groups(rows, known):
 def strongest(model, rows):
     """Return the component with the largest code, as a cluster."""
     return model.transform(rows.X, groups=rows.groups).argmax(axis=1)
-
-
-def spread(values):
-    """Mean ± deviation."""
-    return f"{np.nanmean(values):.3f} ± {np.nanstd(values):.3f}"
 
 
 def table(*columns):
@@ -376,16 +366,6 @@ def chunks_table(rows):
 
 
 # ------------------------------------------------------------------------------------------------ the page
-
-
-def described():
-    """Say on what this was run."""
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
-    versions = f"numpy {np.__version__}, scipy {scipy.__version__}, scikit-learn {sklearn.__version__}"
-    return (
-        f"Commit {commit.stdout.strip()}, deepnmf {deepnmf.__version__}, Python {platform.python_version()}, "
-        f"{versions}, {os.cpu_count()} cores."
-    )
 
 
 INTRODUCTION = """# A network of NMF layers on sound and text

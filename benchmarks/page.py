@@ -30,5 +30,5 @@ def fitted(model, X, *args, **kwargs):
 
 
 def spread(values, digits=3) -> str:
-    """Mean and deviation."""
-    return f"{np.mean(values):.{digits}f} ± {np.std(values):.{digits}f}"
+    """Mean and deviation of what there is."""
+    return f"{np.nanmean(values):.{digits}f} ± {np.nanstd(values):.{digits}f}"

@@ -85,8 +85,8 @@ def test_codes_of_every_layer_are_kept_on_request(model):
 
 
 def has_chained_codes(model):
-    """In a network, codes of every layer are variables of the fit."""
-    return hasattr(model, "keep_codes") and not isinstance(model, DeepNMFNetwork)
+    """In a network codes of every layer are variables of the fit; in GDNMF a shallow path goes past the lower ones."""
+    return hasattr(model, "keep_codes") and not isinstance(model, DeepNMFNetwork | GDNMF)
 
 
 @pytest.mark.parametrize("model", [m for m in VARIANTS if has_chained_codes(m)], ids=name_of)
