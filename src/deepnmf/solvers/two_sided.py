@@ -80,7 +80,7 @@ def scaled_step(Z: Array, gradient: Array, pull: Array, rate: Array | float) -> 
 
 @dataclass(frozen=True)
 class CodesMoved:
-    """Where the codes of a block of rows have come to, and how far from optimal they were."""
+    """Where the codes of a block of rows have come to, and how far from optimal each row was before its last step."""
 
     point: Point
     rates: Array
@@ -133,8 +133,9 @@ class CodesPass:
         seen = self.problem.rows(X_b, Y, known)
         moved = descend_codes(self.problem, codes, rates, seen, CODE_STEPS)
         point, B = moved.point, moved.point.B
+        labelled = B[known[:, 0] > 0]
         optimality = np.array([moved.violations.sum(dtype=np.float64), moved.sizes.sum(dtype=np.float64)])
-        sums = (B.T @ X_b, B.T @ B, B.T @ Y, B.T @ (known * B), optimality)
+        sums = (B.T @ X_b, B.T @ B, B.T @ Y, labelled.T @ labelled, optimality)
         slopes = (*self._in_features(point, point.pull - seen.target), *self._in_features(point, point.pull))
         return (point.codes, moved.rates), (*sums, *slopes)
 
