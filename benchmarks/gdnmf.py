@@ -95,7 +95,7 @@ def scored(parameters, X, y, share, seed):
     warnings.simplefilter("ignore", ConvergenceWarning)
     labels = drawn(y, share, seed)
     with threadpool_limits(1):
-        model = GDNMF(random_state=0, **parameters).fit(X, labels)
+        model = GDNMF(random_state=seed, **parameters).fit(X, labels)
         codes, unknown = model.codes_[-1], labels < 0
         right = np.mean(model.transduction_[unknown] == y[unknown])
         return Scores(*clusters(codes, y, seed), *clusters(normalize(codes), y, seed), right)
@@ -206,7 +206,7 @@ def main():
     )
     print("## With some labels\n")
     print(
-        f"The share of each class whose labels are given, {DRAWS} draws, mean and deviation over them. k-means on the fitted top codes of\n"
+        f"The share of each class whose labels are given, {DRAWS} draws, each with its own seed of the start, mean and deviation over them. k-means on the fitted top codes of\n"
         f"all samples, as they are and with unit rows, {RESTARTS} restarts; label accuracy is that of the highest score Ĝ_1 U + G_m V on the\n"
         "samples whose label was not given. SSNMF is the same model with the deep path off. `NMF` has no draws: its deviation is that\n"
         "of k-means.\n"

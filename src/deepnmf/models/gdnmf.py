@@ -15,6 +15,7 @@ from deepnmf.models.checks import check_output_layer, check_rank, layer_sizes
 from deepnmf.models.factorization import Factorization
 from deepnmf.models.labels import UNKNOWN, one_hot, split_labels
 from deepnmf.objective import ACTIVATIONS, Activation
+from deepnmf.objective.chain import inverse_norms
 from deepnmf.objective.ladder import Ladder
 from deepnmf.objective.two_sided import TwoSided
 from deepnmf.solvers import (
@@ -276,10 +277,9 @@ class GDNMF(Factorization):
     def _scale(self, codes: Array, model: TwoSided) -> Array:
         """Return what codes are divided by."""
         if self.paths == "shallow":
-            sizes = 1 / np.linalg.norm(model.W, axis=1).clip(np.finfo(float).tiny)
-        else:
-            sizes = np.sqrt(np.mean(np.square(codes, dtype=np.float64), axis=0))
-        return np.where((sizes > 0) & np.isfinite(sizes), sizes, 1.0)
+            return inverse_norms(model.W)
+        sizes = np.sqrt(np.mean(np.square(codes, dtype=np.float64), axis=0))
+        return np.where(sizes > 0, sizes, 1.0)
 
     def _set_model(self, model: TwoSided, dtype: Any) -> None:
         self._model = _cast(model, dtype)

@@ -21,7 +21,7 @@ from deepnmf.solvers.descent import ROUNDING, over_columns, relative
 from deepnmf.solvers.steps import HALS
 
 CODE_STEPS = 3
-BLOCK_STEPS = 4
+BLOCK_STEPS = 3
 BASIS_STEPS = 3
 FIRST_RATE = 0.3
 LARGEST_RATE = 2.0
@@ -81,7 +81,7 @@ def scaled_step(Z: Array, gradient: Array, pull: Array, rate: Array | float) -> 
 
 @dataclass(frozen=True)
 class CodesMoved:
-    """Where the codes of a block of rows have come to, and how far from optimal they were."""
+    """Where the codes of a block of rows have come to, and how far from optimal each row was before its last step."""
 
     point: Point
     rates: Array
@@ -134,8 +134,9 @@ class CodesPass:
         seen = self.problem.rows(X_b, Y, known)
         moved = descend_codes(self.problem, codes, rates, seen, CODE_STEPS)
         point, B = moved.point, moved.point.B
+        labelled = B[known[:, 0] > 0]
         optimality = np.array([moved.violations.sum(dtype=np.float64), moved.sizes.sum(dtype=np.float64)])
-        sums = (B.T @ X_b, B.T @ B, B.T @ Y, B.T @ (known * B), optimality)
+        sums = (B.T @ X_b, B.T @ B, B.T @ Y, labelled.T @ labelled, optimality)
         slopes = (*self._in_features(point, point.pull - seen.target), *self._in_features(point, point.pull))
         return (point.codes, moved.rates), (*sums, *slopes)
 
@@ -222,28 +223,38 @@ def _taken_back(state: TwoSidedState) -> TwoSidedState:
     return replace(state, feature_rate=rate, exhausted=not moves or rate < SMALLEST_RATE)
 
 
+@dataclass(frozen=True)
+class _BasisPoint:
+    """A basis, the growing part of the gradient in F̂_1, and the value of its block."""
+
+    model: TwoSided
+    pull: Array
+    value: float
+
+    @classmethod
+    def of(cls, model: TwoSided, block: Quadratic) -> "_BasisPoint":
+        bottom = model.basis_trace.bottom.T
+        pull = block.curvature(bottom)
+        return cls(model, pull, inner(0.5 * pull - block.linear, bottom))
+
+    def moved(self, block: Quadratic, rate: float) -> "_BasisPoint":
+        """Step along the gradients in F and S^L."""
+        basis, trace = self.model.basis, self.model.basis_trace
+        pull, slope = (basis.backward(trace, found.T) for found in (self.pull, self.pull - block.linear))
+        parts = zip(
+            basis.factors, basis.factor_gradients(trace, slope), basis.factor_gradients(trace, pull), strict=True
+        )
+        ladder = Ladder(tuple(scaled_step(*part, rate) for part in parts), basis.activation)
+        top = scaled_step(trace.values[0], slope.top, pull.top, rate)
+        return _BasisPoint.of(replace(self.model, basis=ladder, F=top.T), block)
+
+
 def descend_basis(model: TwoSided, block: Quadratic, rate: float) -> tuple[TwoSided, float]:
     """Take scaled gradient steps on F and S^L together, none that raises the block."""
-    value = _value(block, model.basis_trace.bottom.T)
+    point = _BasisPoint.of(model, block)
     for _ in range(BASIS_STEPS):
-        trial = _basis_moved(model, block, rate)
-        trial_value = _value(block, trial.basis_trace.bottom.T)
-        lower = trial_value <= value
-        model, value = (trial, trial_value) if lower else (model, value)
+        trial = point.moved(block, rate)
+        lower = trial.value <= point.value
+        point = trial if lower else point
         rate = min(rate * (GROWN if lower else SHRUNK), LARGEST_RATE)
-    return model, rate
-
-
-def _basis_moved(model: TwoSided, block: Quadratic, rate: float) -> TwoSided:
-    basis, trace = model.basis, model.basis_trace
-    in_bottom = block.curvature(trace.bottom.T)
-    pull, gradient = (basis.backward(trace, found.T) for found in (in_bottom, in_bottom - block.linear))
-    factors = zip(
-        basis.factors, basis.factor_gradients(trace, gradient), basis.factor_gradients(trace, pull), strict=True
-    )
-    ladder = Ladder(tuple(scaled_step(Z, slope, pulled, rate) for Z, slope, pulled in factors), basis.activation)
-    return replace(model, basis=ladder, F=scaled_step(trace.values[0], gradient.top, pull.top, rate).T)
-
-
-def _value(block: Quadratic, Z: Array) -> float:
-    return 0.5 * inner(block.curvature(Z), Z) - inner(block.linear, Z)
+    return point.model, rate
