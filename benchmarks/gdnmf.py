@@ -1,24 +1,18 @@
 """GDNMF on faces and objects: `python benchmarks/gdnmf.py [draws] > docs/benchmarks/gdnmf.md` (needs DEEPNMF_DATA)."""
 
-import os
-import platform
-import subprocess
 import sys
-import time
 import warnings
 from typing import NamedTuple
 
 import numpy as np
-import scipy
-import sklearn
 from joblib import Parallel, delayed
+from page import described, fitted, spread
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import RidgeClassifier
 from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_limits
 
-import deepnmf
 from deepnmf import GDNMF, NMF, DeepSemiNMF
 from deepnmf.datasets import load
 from deepnmf.metrics import clustering_accuracy, nmi, purity
@@ -55,16 +49,6 @@ class Scores(NamedTuple):
     unit_nmi: float = np.nan
     unit_purity: float = np.nan
     labels: float = np.nan
-
-
-def described() -> str:
-    """Say on what this was run."""
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
-    versions = f"numpy {np.__version__}, scipy {scipy.__version__}, scikit-learn {sklearn.__version__}"
-    return (
-        f"Commit {commit.stdout.strip()}, deepnmf {deepnmf.__version__}, Python {platform.python_version()}, "
-        f"{versions}, {os.cpu_count()} cores."
-    )
 
 
 def read(name):
@@ -115,10 +99,7 @@ def ridge_scored(X, y, share, seed):
 
 def mean_and_deviation(scores):
     """One cell a score."""
-    cells = [
-        "" if np.isnan(values).all() else f"{np.mean(values):.3f} ± {np.std(values):.3f}"
-        for values in np.transpose(scores)
-    ]
+    cells = ["" if np.isnan(values).all() else spread(values) for values in np.transpose(scores)]
     return " | ".join(cells)
 
 
@@ -171,20 +152,13 @@ def activations(data):
         print(f"| {activation} | {' | '.join(losses)} |", flush=True)
 
 
-def seconds(model, X, y=None):
-    """Time one fit, with all cores."""
-    began = time.perf_counter()
-    model.fit(X, y)
-    return time.perf_counter() - began
-
-
 def runtimes(X, y):
     """Print seconds, ours beside the supplement's."""
     print("| model | ours, seconds | supplement's machine, seconds |")
     print("| --- | --- | --- |")
     labels = drawn(y, SHARES[0], 0)
-    print(f"| GD²NMF | {seconds(GDNMF(random_state=0), X, labels):.1f} | {PUBLISHED_SECONDS['GD²NMF']} |")
-    ours = seconds(DeepSemiNMF((307, 92), random_state=0), X)
+    print(f"| GD²NMF | {fitted(GDNMF(random_state=0), X, labels)[1]:.1f} | {PUBLISHED_SECONDS['GD²NMF']} |")
+    _, ours = fitted(DeepSemiNMF((307, 92), random_state=0), X)
     print(f"| Deep Semi-NMF, linear, (307, 92) | {ours:.1f} | {PUBLISHED_SECONDS['Deep Semi-NMF']} |")
     print(f"| Deep WSF | | {PUBLISHED_SECONDS['Deep WSF']} |", flush=True)
 
