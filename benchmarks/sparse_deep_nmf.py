@@ -41,9 +41,9 @@ for penalty, linear, square1, square2 in [
 
 CLAIMS = """
 Our best rows, Multi-layer NMF and DNMF without an activation, are at least as good as the best published one (SDNMF/L, Square2: 0.968, 0.951, 5.234).
-The paper's gain by the root function is **not confirmed** at our defaults: it helps SDNMF/R alone. What enters the activation trades scale with the
-factors below it, and only "R" holds them; elsewhere codes come out in scales that k-means does not like. Penalty weights are defaults, not
-chosen for this data: the sparse variants with "L" in them lose to plain DNMF here."""
+The paper's gain by the root function is **not confirmed** at our defaults: only SDNMF/R gains clearly, DNMF loses most. A likely reason, not yet
+tested: what enters the activation trades scale with the factors below it, and only "R" holds them, so the codes' scale is left to chance elsewhere.
+Penalty weights are defaults, not chosen for this data: the sparse variants with "L" in them lose to plain DNMF here."""
 
 
 def split(y, seed):
