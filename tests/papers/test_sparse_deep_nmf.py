@@ -21,5 +21,5 @@ def test_codes_of_new_faces_cluster_as_well_as_the_best_published_ones(benchmark
     codes = model.transform(X[test])
     found = [KMeans(68, n_init=10, random_state=seed).fit_predict(codes) for seed in range(10)]
     assert np.mean([nmi(y[test], labels) for labels in found]) >= 0.968
-    assert np.mean([naive_precision(y[test], labels) for labels in found]) >= 0.95
+    assert np.mean([naive_precision(y[test], labels) for labels in found]) >= 0.951
     assert np.mean([error_rate(y[test], labels) for labels in found]) <= 5.234
