@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from catalogue import VARIANTS, data, is_linear, name_of
-from deepnmf import GDNMF, NMF, DeepNMFNetwork, DeepNSNMF, MultilayerNMF, SparseDeepNMF
+from deepnmf import GDNMF, NMF, DeepNMFNetwork, DeepNSNMF, DeepSemiNMF, MultilayerNMF, SparseDeepNMF
 from deepnmf.metrics import sparseness
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -139,3 +139,14 @@ def test_a_one_sided_penalty_changes_sparseness_and_not_only_the_scale(penalty, 
         )
         measured.append(sparseness(model.components_ if penalty == "L" else model.codes_[-1]))
     assert measured[0] < measured[1] < measured[2]
+
+
+def lets_scale_through(model):
+    return isinstance(model, SparseDeepNMF | DeepSemiNMF) and model.activation in ("square", "relu")
+
+
+@pytest.mark.parametrize("model", [m for m in VARIANTS if lets_scale_through(m)], ids=name_of)
+def test_factors_have_unit_rows_where_the_activation_lets_scale_through(model):
+    for Z in fitted(model, data()).factors_:
+        norms = np.linalg.norm(Z, axis=1)
+        assert np.allclose(norms[norms > 0], 1)

@@ -45,8 +45,13 @@ class ActivatedEstimator(DeepEstimator):
             return super()._lower_codes(engine, codes)
         return [V.astype(codes.dtype, copy=False) for V in self._encoder().values_below(codes)[:-1]]
 
+    def _balanced(self, chain: Chain) -> Chain:
+        """Where f lets scale through, lower layers come out with unit rows, or chance would decide the codes' scale."""
+        degree = None if self._between is None or any(chain.theta) else self._between.degree
+        return chain if degree is None else chain.with_unit_rows_below(degree)
+
     def _scales(self, chain: Chain) -> list[Array]:
-        """Only the rows of Z_m trade scale with the codes; below, the activation forbids it."""
+        """Only the rows of Z_m trade scale with the codes; those of lower layers have theirs already."""
         if self._between is None:
             return super()._scales(chain)
         return [*(np.ones(len(Z)) for Z in chain.factors[:-1]), inverse_norms(chain.factors[-1])]

@@ -75,6 +75,10 @@ class ChainEstimator(FittedChain):
         """Return what codes of each layer are divided by: a code counts in units of what it adds to the data."""
         return [inverse_norms(chain.decoder(layer)) for layer in range(chain.depth)]
 
+    def _balanced(self, chain: Chain) -> Chain:
+        """Return the chain with the scale between its layers that is handed out; codes stay as they are."""
+        return chain
+
     def _lower_code_penalties(self, chain: Chain) -> list[CodePenalty]:
         """Return the penalties of the lower layers' codes, in the scale the chain was optimised in."""
         return [CodePenalty(np.zeros((len(Z), len(Z)))) for Z in chain.factors[:-1]]
@@ -210,7 +214,7 @@ class ChainEstimator(FittedChain):
         chain = state.chain
         objective = self._objective(chain.depth, (engine.n_samples, engine.n_features))
         penalties = [*self._lower_code_penalties(chain), objective.code_penalty(chain)]
-        codes = state.codes
+        codes, chain = state.codes, self._balanced(chain)
         scales = self._scales(chain)
         codes /= scales[-1].astype(codes.dtype)
         penalties = [_rescaled(penalty, scale) for penalty, scale in zip(penalties, scales, strict=True)]

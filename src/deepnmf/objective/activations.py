@@ -20,6 +20,7 @@ class Activation:
     derivative: Callable[[Array], Array]
     unbounded_inverse: Callable[[Array], Array]
     ceiling: float = np.inf  # what f stays below
+    degree: float | None = None  # q where f(s u) = s^q f(u) for every s > 0
 
     @property
     def at_zero(self) -> float:
@@ -56,9 +57,9 @@ def _sigmoid_slope(U: Array) -> Array:
 
 
 ACTIVATIONS = {
-    "identity": Activation(lambda U: U, np.ones_like, lambda V: V),
-    "square": Activation(np.square, lambda U: 2 * U, np.sqrt),
-    "relu": Activation(lambda U: np.maximum(U, 0), lambda U: (U > 0).astype(U.dtype), lambda V: V),
+    "identity": Activation(lambda U: U, np.ones_like, lambda V: V, degree=1),
+    "square": Activation(np.square, lambda U: 2 * U, np.sqrt, degree=2),
+    "relu": Activation(lambda U: np.maximum(U, 0), lambda U: (U > 0).astype(U.dtype), lambda V: V, degree=1),
     "tanh": Activation(np.tanh, _tanh_slope, np.arctanh, 1.0),
     "stanh": Activation(
         _stanh,
