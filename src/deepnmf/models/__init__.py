@@ -3,7 +3,10 @@
 from deepnmf.models.deep_nmf_network import DeepNMFNetwork
 from deepnmf.models.deep_nsnmf import DeepNSNMF
 from deepnmf.models.deep_semi_nmf import DeepSemiNMF
+from deepnmf.models.deep_wsf import DeepWSF
+from deepnmf.models.discriminant_nmf import DiscriminantNMF
 from deepnmf.models.gdnmf import GDNMF
+from deepnmf.models.gnmf import GNMF
 from deepnmf.models.loading import MODELS, load
 from deepnmf.models.multilayer_nmf import MultilayerNMF
 from deepnmf.models.nmf import NMF
@@ -11,16 +14,23 @@ from deepnmf.models.nsnmf import NSNMF
 from deepnmf.models.semi_nmf import SemiNMF
 from deepnmf.models.sparse_deep_nmf import SparseDeepNMF
 from deepnmf.models.ssnmf import SSNMF
+from deepnmf.models.wsf import WSF
+from deepnmf.models.wsfma import WSFMA
 
 __all__ = [
     "GDNMF",
+    "GNMF",
     "MODELS",
     "NMF",
     "NSNMF",
     "SSNMF",
+    "WSF",
+    "WSFMA",
     "DeepNMFNetwork",
     "DeepNSNMF",
     "DeepSemiNMF",
+    "DeepWSF",
+    "DiscriminantNMF",
     "MultilayerNMF",
     "SemiNMF",
     "SparseDeepNMF",

@@ -1,7 +1,8 @@
 """What every linear chain answers to, whichever paper it comes from."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -14,7 +15,7 @@ from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, RowsInMemory, Workers
 from deepnmf.models.checks import as_matrices, check_output_layer, check_start, check_start_array, layer_sizes
 from deepnmf.models.fitted import FittedChain
-from deepnmf.objective import Activation, Chain, CodePenalty, Objective
+from deepnmf.objective import NO_GRAPHS, Activation, Chain, CodePenalty, Graphs, Objective
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.solvers import (
     NNDSVD,
@@ -26,12 +27,28 @@ from deepnmf.solvers import (
     LayerwisePlan,
     OnSweep,
     Run,
+    Stack,
     State,
     minimise,
     nonnegative_start,
     pretrain,
     refitted,
 )
+
+GraphsOf = Callable[[Matrix, int], Graphs]
+"""``graphs(X, depth)``: what is known of the samples, once X is checked."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One fit: the layers, what is given to start from, what is known of the samples, and who watches."""
+
+    sizes: tuple[int, ...]
+    factors: tuple[Array, ...]
+    codes: Array | None
+    graphs: Graphs
+    run: Run
+    on_sweep: OnSweep | None
 
 
 class ChainEstimator(FittedChain):
@@ -130,71 +147,79 @@ class ChainEstimator(FittedChain):
         factors: Sequence[Array] | None = None,
         codes: Array | None = None,
         on_sweep: OnSweep | None = None,
+        graphs: GraphsOf | None = None,
     ) -> Self:
-        return self._fitted(lambda: self._learn(X, as_matrices(factors), codes, on_sweep))
+        return self._fitted(lambda: self._learn(X, as_matrices(factors), codes, on_sweep, graphs))
 
     def _learn(
-        self, X: Matrix, factors: Sequence[Array] | None, codes: Array | None, on_sweep: OnSweep | None
+        self,
+        X: Matrix,
+        factors: Sequence[Array] | None,
+        codes: Array | None,
+        on_sweep: OnSweep | None,
+        graphs: GraphsOf | None,
     ) -> History:
         """Check, optimise, and keep the result."""
         X = self._validated(X, reset=True)
         sizes = self._sizes(X.shape[1], factors)
         check_output_layer(self._output_layer_index, len(sizes))
         self._check_start(X, sizes, factors, codes)
-        run = Run(verbose=int(self.verbose))
+        given = tuple(np.asarray(Z, dtype=np.float64) for Z in factors or ())
+        known = NO_GRAPHS if graphs is None else graphs(X, len(sizes))
+        task = Task(sizes, given, codes, known, Run(verbose=int(self.verbose)), on_sweep)
         with Workers() as workers:
             engine = RowsInMemory(X, workers)
-            state, history = self._optimise(engine, sizes, factors, codes, run, on_sweep)
+            state, history = self._optimise(engine, task)
             self._keep(engine, state)
         return history
 
-    def _optimise(
-        self,
-        engine: Engine,
-        sizes: tuple[int, ...],
-        factors: Sequence[Array] | None,
-        codes: Array | None,
-        run: Run,
-        on_sweep: OnSweep | None,
-    ) -> tuple[State | ActivatedState, History]:
+    def _optimise(self, engine: Engine, task: Task) -> tuple[State | ActivatedState, History]:
         """Pre-train, then fine-tune."""
-        descent = self._descent(engine, self._objective(len(sizes), (engine.n_samples, engine.n_features)))
+        objective = self._objective(len(task.sizes), (engine.n_samples, engine.n_features))
+        descent = self._descent(engine, replace(objective, graphs=task.graphs))
         return minimise(
             descent.advance,
-            descent.start(*self._begin(engine, sizes, factors, codes, run)),
+            descent.start(*self._begin(engine, task)),
             max_iter=self.max_iter,
             tol=self.tol,
-            run=run,
-            on_sweep=on_sweep,
+            run=task.run,
+            on_sweep=task.on_sweep,
         )
 
     def _descent(self, engine: Engine, objective: Objective) -> Descent[Any]:
         """Return what makes the sweeps of the fine-tuning."""
         return ChainDescent(engine, objective, SOLVERS[self._solver_name])
 
-    def _begin(
-        self,
-        engine: Engine,
-        sizes: tuple[int, ...],
-        factors: Sequence[Array] | None,
-        codes: Array | None,
-        run: Run,
-    ) -> tuple[Array, Chain]:
+    def _begin(self, engine: Engine, task: Task) -> tuple[Array, Chain]:
         """Return the start: given factors first, pre-trained ones above them."""
         rng = check_random_state(self.random_state)
-        theta = self._smoothing(len(sizes))
-        plan = self._plan(rng, run, self._pretrain_max_iter if len(sizes) > 1 else 0, self._pretrain_tol)
-        given = [np.asarray(Z, dtype=np.float64) for Z in factors or []]
-        if codes is None or len(given) < len(sizes):
-            stack = pretrain(
-                engine, sizes, theta, self._layer_objectives(len(sizes)), plan, given=given, activation=self._between
-            )
-            given = list(stack.factors)
-        chain = Chain.of(given, theta, self._nonnegative)
-        if codes is None:
+        depth, factors = len(task.sizes), task.factors
+        plan = self._plan(rng, task.run, self._pretrain_max_iter if depth > 1 else 0, self._pretrain_tol)
+        if task.codes is None or len(factors) < depth:
+            stack = self._pretrained(engine, task, plan)
+            factors = stack.factors
+        chain = Chain.of(factors, self._smoothing(depth), self._nonnegative)
+        if task.codes is None:
             return stack.codes, chain
-        codes = np.array(codes, dtype=engine.dtype)
+        codes = np.array(task.codes, dtype=engine.dtype)
         return codes, chain if self._nonnegative else refitted(engine, codes, chain)
+
+    def _pretrained(self, engine: Engine, task: Task, plan: LayerwisePlan) -> Stack:
+        """Fit layer by layer, each with the graphs that are its own."""
+        depth = len(task.sizes)
+        objectives = [
+            replace(objective, graphs=task.graphs.of_layer(layer))
+            for layer, objective in enumerate(self._layer_objectives(depth))
+        ]
+        return pretrain(
+            engine,
+            task.sizes,
+            self._smoothing(depth),
+            objectives,
+            plan,
+            given=task.factors,
+            activation=self._between,
+        )
 
     def _plan(
         self, rng: RandomState, run: Run, max_iter: int, tol: float, on_sweep: OnSweep | None = None

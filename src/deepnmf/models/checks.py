@@ -31,15 +31,17 @@ def layer_sizes(sizes: object, name: str = "layer_sizes") -> tuple[int, ...]:
     return tuple(int(size) for size in values)
 
 
-def per_layer(value: float | Sequence[float], depth: int, name: str, low: float, high: float) -> tuple[float, ...]:
+def per_layer(
+    value: float | Sequence[float], depth: int, name: str, low: float, high: float, what: str = "layer"
+) -> tuple[float, ...]:
     """One number for all layers, or one a layer, within bounds."""
     values = np.atleast_1d(np.asarray(value)).tolist() * (depth if np.ndim(value) == 0 else 1)
     if len(values) != depth:
-        raise ValueError(f"{name} has {len(values)} values, but the model has {depth} layers.")
+        raise ValueError(f"{name} has {len(values)} values, but there are {depth} {what}s: one for all or one each.")
     for one in values:
         if not isinstance(one, Real) or not low <= float(one) <= high or not np.isfinite(float(one)):
             bounds = f"from {low:g} to {high:g}" if np.isfinite(high) else f"of at least {low:g}"
-            raise ValueError(f"{name} must be a finite number {bounds}, or one a layer; got {one!r}.")
+            raise ValueError(f"{name} must be a finite number {bounds}, or one a {what}; got {one!r}.")
     return tuple(float(one) for one in values)
 
 

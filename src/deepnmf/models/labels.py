@@ -29,6 +29,49 @@ def split_labels(y: Any, n_samples: int) -> tuple[Array, Array]:
     return _of_their_own_type(classes), index
 
 
+def check_two_classes(classes: Array, name: str) -> None:
+    """Refuse labels that tell nothing apart; none at all are no labels."""
+    if len(classes) == 1:
+        raise ValueError(
+            f"{name} knows one class only, {classes[0]!r}: labels of at least two classes are expected, or none."
+        )
+
+
+def n_attributes(Y: Any) -> int:
+    """The number of columns of labels; a single one may be flat."""
+    return 1 if Y is None else len(_columns(Y))
+
+
+def split_attributes(Y: Any, n_samples: int, count: int) -> list[Array]:
+    """Each attribute's classes as numbers, -1 where unknown; a single column belongs to the last attribute."""
+    unknown = np.full(n_samples, UNKNOWN)
+    if Y is None:
+        return [unknown] * count
+    columns = _columns(Y)
+    if len(columns) not in (1, count):
+        raise ValueError(
+            f"y has {len(columns)} columns, but the model has {count} layers: expected one a layer, or one for the top."
+        )
+    names = [f"y[:, {j}]" for j in range(len(columns))] if len(columns) > 1 else ["y"]
+    found = [_attribute(column, n_samples, name) for column, name in zip(columns, names, strict=True)]
+    return [unknown] * (count - len(found)) + found
+
+
+def _columns(Y: Any) -> list[Any]:
+    Y = Y if hasattr(Y, "shape") else np.array(Y, dtype=object)
+    return [Y] if len(Y.shape) < 2 or Y.shape[1] == 1 else [_column(Y, j) for j in range(Y.shape[1])]
+
+
+def _column(Y: Any, j: int) -> Any:
+    return Y.iloc[:, j] if hasattr(Y, "iloc") else Y[:, j]
+
+
+def _attribute(column: Any, n_samples: int, name: str) -> Array:
+    classes, places = split_labels(column, n_samples)
+    check_two_classes(classes, name)
+    return places
+
+
 def _is_known(y: Array) -> Array:
     if y.dtype == object:
         return np.array([not (label is None or is_scalar_nan(label) or label == UNKNOWN) for label in y], dtype=bool)

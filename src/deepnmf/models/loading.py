@@ -4,7 +4,10 @@ from typing import Any
 from deepnmf.models.deep_nmf_network import DeepNMFNetwork
 from deepnmf.models.deep_nsnmf import DeepNSNMF
 from deepnmf.models.deep_semi_nmf import DeepSemiNMF
+from deepnmf.models.deep_wsf import DeepWSF
+from deepnmf.models.discriminant_nmf import DiscriminantNMF
 from deepnmf.models.gdnmf import GDNMF
+from deepnmf.models.gnmf import GNMF
 from deepnmf.models.multilayer_nmf import MultilayerNMF
 from deepnmf.models.nmf import NMF
 from deepnmf.models.nsnmf import NSNMF
@@ -12,9 +15,27 @@ from deepnmf.models.saving import FORMAT, restored
 from deepnmf.models.semi_nmf import SemiNMF
 from deepnmf.models.sparse_deep_nmf import SparseDeepNMF
 from deepnmf.models.ssnmf import SSNMF
+from deepnmf.models.wsf import WSF
+from deepnmf.models.wsfma import WSFMA
 from deepnmf.persistence import read
 
-MODELS = (NMF, NSNMF, SemiNMF, MultilayerNMF, DeepNSNMF, SparseDeepNMF, DeepSemiNMF, SSNMF, DeepNMFNetwork, GDNMF)
+MODELS = (
+    NMF,
+    NSNMF,
+    SemiNMF,
+    MultilayerNMF,
+    DeepNSNMF,
+    SparseDeepNMF,
+    DeepSemiNMF,
+    SSNMF,
+    DeepNMFNetwork,
+    GDNMF,
+    GNMF,
+    WSF,
+    WSFMA,
+    DeepWSF,
+    DiscriminantNMF,
+)
 CLASSES = {model.__name__: model for model in MODELS}
 
 

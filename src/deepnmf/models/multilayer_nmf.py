@@ -3,17 +3,16 @@ from dataclasses import replace
 from numbers import Real
 from typing import Any, Literal
 
-import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from deepnmf.arrays import Array
 from deepnmf.engines import Engine
 from deepnmf.models.activated import ActivatedEstimator
-from deepnmf.models.base import Init, KeepCodes, RandomStateLike, SolverName
+from deepnmf.models.base import Init, KeepCodes, RandomStateLike, SolverName, Task
 from deepnmf.models.checks import per_layer
 from deepnmf.objective import Chain
-from deepnmf.solvers import History, OnSweep, Run, State, pretrain
+from deepnmf.solvers import History, State
 
 
 class MultilayerNMF(ActivatedEstimator):
@@ -98,25 +97,14 @@ class MultilayerNMF(ActivatedEstimator):
     def _smoothing(self, depth: int) -> tuple[float, ...]:
         return per_layer(self.theta, depth, "theta", 0, 1)
 
-    def _optimise(
-        self,
-        engine: Engine,
-        sizes: tuple[int, ...],
-        factors: Sequence[Array] | None,
-        codes: Array | None,
-        run: Run,
-        on_sweep: OnSweep | None,
-    ) -> tuple[State, History]:
+    def _optimise(self, engine: Engine, task: Task) -> tuple[State, History]:
         """Fit one layer after the other, and nothing else."""
-        if codes is not None:
+        if task.codes is not None:
             raise ValueError("codes cannot start a MultilayerNMF: its layers are fitted from the data upwards.")
-        theta = self._smoothing(len(sizes))
-        plan = self._plan(check_random_state(self.random_state), run, self.max_iter, self.tol, on_sweep)
-        given = [np.asarray(Z, dtype=np.float64) for Z in factors or []]
-        objectives = self._layer_objectives(len(sizes))
-        stack = pretrain(engine, sizes, theta, objectives, plan, given=given, activation=self._between)
+        rng = check_random_state(self.random_state)
+        stack = self._pretrained(engine, task, self._plan(rng, task.run, self.max_iter, self.tol, task.on_sweep))
         history = replace(stack.history, stop_reason="max_iter") if stack.unfinished else stack.history
-        return State(stack.codes, Chain.of(stack.factors, theta)), history
+        return State(stack.codes, Chain.of(stack.factors, self._smoothing(len(task.sizes)))), history
 
     def _encoded(self, engine: Engine, layer: int) -> Array:
         """Layer by layer, as it was fitted."""

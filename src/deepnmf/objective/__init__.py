@@ -3,6 +3,7 @@
 from deepnmf.objective.activated import ActivatedObjective, ActivatedRows, Slope
 from deepnmf.objective.activations import ACTIVATIONS, Activation
 from deepnmf.objective.chain import Chain
+from deepnmf.objective.coupled import NO_GRAPHS, Coupling, FactorCoupling, GraphPenalty, Graphs
 from deepnmf.objective.gram import FactoredGram, FormedGram, Gram
 from deepnmf.objective.linear import Objective, Statistics
 from deepnmf.objective.penalties import (
@@ -22,16 +23,21 @@ from deepnmf.objective.smoothing import smooth
 
 __all__ = [
     "ACTIVATIONS",
+    "NO_GRAPHS",
     "ActivatedObjective",
     "ActivatedRows",
     "Activation",
     "Chain",
     "CodePenalty",
+    "Coupling",
     "ElasticNet",
+    "FactorCoupling",
     "FactorTerms",
     "FactoredGram",
     "FormedGram",
     "Gram",
+    "GraphPenalty",
+    "Graphs",
     "Objective",
     "Penalty",
     "Quadratic",

@@ -1,12 +1,15 @@
 """Exact updates of factors of any sign."""
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy import linalg
 
 from deepnmf.arrays import Array
-from deepnmf.objective import Chain, Statistics
+from deepnmf.objective import Chain, FactorCoupling, Statistics
 
 ALREADY_OPTIMAL = 1e-12
+MOST_STEPS, CLOSE = 50, 1e-8  # of conjugate gradients: at most so many, to this part of the first residual
 
 
 def least_change(chain: Chain, layer: int, stats: Statistics, smallest: float = 0.0) -> tuple[Array, float]:
@@ -41,3 +44,65 @@ def _solve_left(A: Array | None, K: Array, missing: Array, smallest: float) -> A
     if A is None:
         return vectors @ (whitened / root[:, None])
     return np.linalg.pinv(root[:, None] * (vectors.T @ A)) @ whitened
+
+
+def least_change_in_company(
+    chain: Chain, layer: int, stats: Statistics, company: FactorCoupling
+) -> tuple[Array, float]:
+    """Z_l + Δ as `least_change` has it, where graphs on any layer add terms of their own, and the squared gradient.
+
+    With one term eigenvectors solve it. Several have none in common: conjugate gradients in those of the first, divided
+    by the diagonal that all have there, lower the objective with each step.
+    """
+    Z = chain.factors[layer]
+    A, below = chain.above(layer), chain.below(layer)
+    A = np.eye(len(Z)) if A is None else A
+    linear = stats.M
+    for factor in below:
+        linear = linear @ factor.T
+    left = A.T @ stats.K @ A + company.gram
+    right = np.linalg.multi_dot([*reversed(below), *(Z.T for Z in below)]) if below else None
+    missing = A.T @ linear - (left @ Z if right is None else left @ Z @ right)
+    missing -= sum(term.left @ Z @ term.right for term in company.terms)
+    return Z + _solve_sum(left, right, company, missing), float(np.vdot(missing, missing))
+
+
+def _solve_sum(left: Array, right: Array | None, company: FactorCoupling, target: Array) -> Array:
+    """Δ with left Δ right + Σ terms = target."""
+    a, U = linalg.eigh(left, check_finite=False)
+    if right is None:
+        return U @ (_inverse(a)[:, None] * (U.T @ target))
+    b, V = linalg.eigh(right, check_finite=False)
+    terms = [(U.T @ term.left @ U, V.T @ term.right @ V) for term in company.terms]
+    own = np.outer(np.maximum(a, 0), np.maximum(b, 0))
+    diagonal = own + sum(np.outer(np.diag(L), np.diag(R)) for L, R in terms)
+
+    def apply(Y: Array) -> Array:
+        return own * Y + sum(L @ Y @ R for L, R in terms)
+
+    return U @ conjugate_gradients(apply, U.T @ target @ V, _inverse(diagonal)) @ V.T
+
+
+def _inverse(values: Array) -> Array:
+    """1/values; 0 for those that are nothing beside the largest."""
+    kept = values > max(float(values.max()), 0.0) * len(values) * np.finfo(np.float64).eps
+    return np.divide(1, values, out=np.zeros_like(values), where=kept)
+
+
+def conjugate_gradients(apply: Callable[[Array], Array], target: Array, inverse: Array) -> Array:
+    """Y from 0 towards apply(Y) = target; `inverse` is that of the diagonal, 0 where Y stays."""
+    Y = np.zeros_like(target)
+    residual = np.where(inverse > 0, target, 0)
+    ready = inverse * residual
+    direction, size = ready, float(np.vdot(residual, ready))
+    enough = CLOSE**2 * size
+    for _ in range(MOST_STEPS):
+        if size <= enough:
+            break
+        bent = np.where(inverse > 0, apply(direction), 0)
+        stride = size / float(np.vdot(direction, bent))
+        Y, residual = Y + stride * direction, residual - stride * bent
+        ready = inverse * residual
+        size, last = float(np.vdot(residual, ready)), size
+        direction = ready + size / last * direction
+    return Y

@@ -116,6 +116,7 @@ def minimise(
 
 def _mean_decrease(losses: list[float]) -> float:
     recent = losses[-WINDOW - 1 :]
-    if len(recent) < 2 or recent[-1] <= 0:
-        return float("inf") if len(recent) < 2 else 0.0
-    return (recent[0] - recent[-1]) / (len(recent) - 1) / recent[-1]
+    if len(recent) < 2:
+        return float("inf")
+    size = abs(recent[-1])  # a penalty that rewards may leave it negative
+    return (recent[0] - recent[-1]) / (len(recent) - 1) / size if size > 0 else 0.0

@@ -1,0 +1,116 @@
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, Self
+
+from sklearn.utils._param_validation import Interval
+
+from deepnmf.arrays import Array, Matrix
+from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator, SolverName
+from deepnmf.models.labels import split_attributes
+from deepnmf.objective import NO_GRAPHS, GraphPenalty, Graphs
+from deepnmf.objective.graphs import ClassMeans, FisherScatter
+from deepnmf.solvers import OnSweep
+
+
+class DiscriminantNMF(ShallowEstimator):
+    """NMF whose codes scatter little within classes and much between them, after Fisher (Zafeiriou et al., 2006).
+
+    ½‖X - HZ‖² + (γ/2) Σ_i ‖h_i - m_c‖² - (δ/2) Σ_c n_c ‖m_c - m‖² over the labelled rows, all >= 0, with m_c the class
+    means and m their overall mean; features count at unit norm. Without labels, or with γ = δ = 0, it is `NMF`.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+    within_weight : float, default=0.1
+        γ.
+    between_weight : float, default=0.1
+        δ, below 1: from there on spreading the means would gain more than it costs the fit.
+    init : {"nndsvd", "nndsvda", "nndsvdar", "random", "custom"} or None, default=None
+        Start; None is "nndsvda".
+    solver : {"hals", "apg", "pg", "mu"}, default="hals"
+    max_iter : int, default=200
+    tol : float, default=1e-4
+        Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
+    random_state : int, RandomState or None, default=None
+    verbose : int, default=0
+
+    Attributes
+    ----------
+    components_, factors_, features_, codes_, reconstruction_err_, loss_curve_, n_iter_, stop_reason_
+        See `DeepSemiNMF`; `codes_` are shaped by the labels, `transform` uses none.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from deepnmf import DiscriminantNMF
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = DiscriminantNMF(16, random_state=0).fit(X / 16, y)
+    >>> model.transform(X[:3] / 16).shape
+    (3, 16)
+    """
+
+    _default_init = "nndsvda"
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **ShallowEstimator._parameter_constraints,
+        "within_weight": [Interval(Real, 0, None, closed="left")],
+        "between_weight": [Interval(Real, 0, 1, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        within_weight: float = 0.1,
+        between_weight: float = 0.1,
+        init: Init = None,
+        solver: SolverName = "hals",
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        random_state: RandomStateLike = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.within_weight = within_weight
+        self.between_weight = between_weight
+        self.init = init
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Matrix,
+        y: object = None,
+        *,
+        factors: Sequence[Array] | None = None,
+        codes: Array | None = None,
+        on_sweep: OnSweep | None = None,
+    ) -> Self:
+        """Learn the features.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), nonnegative
+        y : array-like of shape (n_samples,), optional
+            Labels, -1, None or NaN where unknown.
+        factors : sequence of one array, optional
+            Z_1 to start from whatever `init` says. Required by ``init="custom"``.
+        codes : array of shape (n_samples, n_components), optional
+            Codes to start from; by default they are solved for.
+        on_sweep : callable, optional
+            ``on_sweep(sweep, loss)``, called after each sweep; returning True stops.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, factors=factors, codes=codes, on_sweep=on_sweep, graphs=lambda X, _: self._graphs(X, y))
+
+    def _graphs(self, X: Matrix, y: object) -> Graphs:
+        (places,) = split_attributes(y, X.shape[0], 1)
+        if not (places >= 0).any() or not (self.within_weight or self.between_weight):
+            return NO_GRAPHS
+        scatter = FisherScatter(ClassMeans(places), float(self.within_weight), float(self.between_weight))
+        return Graphs((GraphPenalty(scatter, 1.0, 0),))

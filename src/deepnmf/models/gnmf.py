@@ -1,0 +1,136 @@
+from collections.abc import Sequence
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from sklearn.neighbors import kneighbors_graph
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_array
+
+from deepnmf.arrays import Array, Matrix
+from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator, SolverName
+from deepnmf.objective import NO_GRAPHS, GraphPenalty, Graphs
+from deepnmf.objective.graphs import EdgeGraph, symmetric
+from deepnmf.solvers import OnSweep
+
+
+class GNMF(ShallowEstimator):
+    """NMF whose codes are alike where samples are neighbours (Cai, He, Han & Huang, 2011).
+
+    ½‖X - HZ‖² + ½ λ Tr(HᵀLH), all >= 0: L is the Laplacian of the graph that joins each sample to its nearest
+    neighbours, and features count at unit norm, or the codes would only shrink. With λ = 0 it is `NMF`.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+    graph_weights : float, default=1.0
+        λ. A sample is drawn to the mean of its neighbours with λ times their number, against 1 to its own data.
+    n_neighbors : int, default=5
+        Neighbours of each sample in the graph; it also joins those whose neighbour it is.
+    init : {"nndsvd", "nndsvda", "nndsvdar", "random", "custom"} or None, default=None
+        Start; None is "nndsvda".
+    solver : {"hals", "apg", "pg", "mu"}, default="hals"
+    max_iter : int, default=200
+    tol : float, default=1e-4
+        Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
+    random_state : int, RandomState or None, default=None
+    verbose : int, default=0
+
+    Attributes
+    ----------
+    components_, factors_, features_, codes_, reconstruction_err_, loss_curve_, n_iter_, stop_reason_
+        See `DeepSemiNMF`; `codes_` are shaped by the graph, `transform` uses none.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from deepnmf import GNMF
+    >>> X = load_digits().data / 16
+    >>> model = GNMF(10, random_state=0).fit(X)
+    >>> model.codes_[-1].shape
+    (1797, 10)
+    """
+
+    _default_init = "nndsvda"
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **ShallowEstimator._parameter_constraints,
+        "graph_weights": [Interval(Real, 0, None, closed="left")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        graph_weights: float = 1.0,
+        n_neighbors: int = 5,
+        init: Init = None,
+        solver: SolverName = "hals",
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        random_state: RandomStateLike = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.graph_weights = graph_weights
+        self.n_neighbors = n_neighbors
+        self.init = init
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(
+        self,
+        X: Matrix,
+        y: object = None,
+        *,
+        graph: Matrix | None = None,
+        factors: Sequence[Array] | None = None,
+        codes: Array | None = None,
+        on_sweep: OnSweep | None = None,
+    ) -> Self:
+        """Learn the features.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features), nonnegative
+        y : ignored
+        graph : sparse matrix or array of shape (n_samples, n_samples), optional
+            Weights >= 0 of the edges between samples, in place of the nearest neighbours; an edge given in one
+            direction counts in both, one of a sample to itself does not count.
+        factors : sequence of one array, optional
+            Z_1 to start from whatever `init` says. Required by ``init="custom"``.
+        codes : array of shape (n_samples, n_components), optional
+            Codes to start from; by default they are solved for.
+        on_sweep : callable, optional
+            ``on_sweep(sweep, loss)``, called after each sweep; returning True stops.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, factors=factors, codes=codes, on_sweep=on_sweep, graphs=lambda X, _: self._graphs(X, graph))
+
+    def _graphs(self, X: Matrix, graph: Matrix | None) -> Graphs:
+        weights = self._neighbours(X) if graph is None else _checked(graph, X.shape[0])
+        if self.graph_weights == 0 or weights.nnz == 0:
+            return NO_GRAPHS
+        return Graphs((GraphPenalty(EdgeGraph(weights), float(self.graph_weights), 0),))
+
+    def _neighbours(self, X: Matrix) -> Matrix:
+        if self.n_neighbors >= X.shape[0]:
+            raise ValueError(
+                f"n_neighbors is {self.n_neighbors}, but X has {X.shape[0]} samples: each has fewer others than that."
+            )
+        return symmetric(kneighbors_graph(X, self.n_neighbors, include_self=False))
+
+
+def _checked(graph: Matrix, n_samples: int) -> Matrix:
+    graph = check_array(graph, accept_sparse="csr", dtype=np.float64, input_name="graph")
+    if graph.shape != (n_samples, n_samples):
+        raise ValueError(f"graph has shape {graph.shape}, but X has {n_samples} samples: expected {(n_samples,) * 2}.")
+    if graph.min() < 0:
+        raise ValueError(f"graph has a negative weight, {graph.min():g}: weights of at least 0 are expected.")
+    return symmetric(graph)

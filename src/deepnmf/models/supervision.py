@@ -1,0 +1,21 @@
+"""What labels of samples add to an objective."""
+
+from collections.abc import Sequence
+
+from deepnmf.arrays import Array, Matrix
+from deepnmf.objective import GraphPenalty, Graphs
+from deepnmf.objective.graphs import LabelGraphKind, label_graph
+
+
+def label_graphs(
+    kind: LabelGraphKind, X: Matrix, attributes: Sequence[Array], weights: Sequence[float], layers: Sequence[int]
+) -> Graphs:
+    """One penalty an attribute; what weighs nothing or joins nobody is left out."""
+    if kind == "dot" and X.min() < 0:
+        raise ValueError('label_graph="dot" weighs edges by x_i·x_j and needs X >= 0; use "binary" or "rbf".')
+    joined = [
+        (places, weight, layer)
+        for places, weight, layer in zip(attributes, weights, layers, strict=True)
+        if weight > 0 and (places >= 0).any()
+    ]
+    return Graphs(tuple(GraphPenalty(label_graph(kind, X, places), weight, layer) for places, weight, layer in joined))

@@ -1,0 +1,86 @@
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, Literal
+
+from deepnmf.arrays import Matrix
+from deepnmf.models.base import RandomStateLike, SolverName
+from deepnmf.models.checks import per_layer
+from deepnmf.models.labels import n_attributes, split_attributes
+from deepnmf.models.supervision import label_graphs
+from deepnmf.models.wsf import WSF
+from deepnmf.objective import Graphs
+
+
+class WSFMA(WSF):
+    """`WSF` with several attributes on one layer, a graph and a weight each (Trigeorgis et al., 2017).
+
+    ½‖X - HZ‖² + ½ Σ_a λ_a Tr(HᵀL_aH), H >= 0, features counted at unit norm.
+
+    Parameters
+    ----------
+    n_components : int, default=10
+    graph_weights : float or sequence of float, default=1e-3
+        λ_a, one for all attributes or one each.
+    label_graph : {"binary", "rbf", "dot"}, default="binary"
+        Weights of the edges, see `WSF`.
+    init : {"svd", "kmeans", "random", "custom"}, default="svd"
+        See `SemiNMF`.
+    solver : {"hals", "apg", "pg", "mu"}, default="hals"
+        How the codes are updated; the factor is exact least squares.
+    max_iter : int, default=200
+    tol : float, default=1e-4
+        Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
+    random_state : int, RandomState or None, default=None
+    verbose : int, default=0
+
+    Attributes
+    ----------
+    components_, factors_, features_, codes_, reconstruction_err_, loss_curve_, n_iter_, stop_reason_
+        See `DeepSemiNMF`; `codes_` are shaped by the labels, `transform` uses none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_digits
+    >>> from deepnmf import WSFMA
+    >>> X, digit = load_digits(return_X_y=True)
+    >>> bold = (X.mean(axis=1) > 5).astype(int)
+    >>> model = WSFMA(16, graph_weights=(1e-3, 1e-4), random_state=0).fit(X / 16, np.column_stack([digit, bold]))
+    >>> model.codes_[-1].shape
+    (1797, 16)
+    """
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **WSF._parameter_constraints,
+        "graph_weights": [Real, "array-like"],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 10,
+        *,
+        graph_weights: float | Sequence[float] = 1e-3,
+        label_graph: Literal["binary", "rbf", "dot"] = "binary",
+        init: Literal["svd", "kmeans", "random", "custom"] = "svd",
+        solver: SolverName = "hals",
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        random_state: RandomStateLike = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            n_components,
+            graph_weights=graph_weights,  # type: ignore[arg-type]
+            label_graph=label_graph,
+            init=init,
+            solver=solver,
+            max_iter=max_iter,
+            tol=tol,
+            random_state=random_state,
+            verbose=verbose,
+        )
+
+    def _graphs(self, X: Matrix, y: object) -> Graphs:
+        count = n_attributes(y)
+        weights = per_layer(self.graph_weights, count, "graph_weights", 0, float("inf"), "attribute")
+        return label_graphs(self.label_graph, X, split_attributes(y, X.shape[0], count), weights, (0,) * count)
