@@ -36,7 +36,7 @@ class ActivatedEstimator(DeepEstimator):
     def _descent(self, engine: Engine, objective: Objective) -> Descent[Any]:
         if self._between is None:
             return super()._descent(engine, objective)
-        activated = ActivatedObjective(self._between, objective.penalties)
+        activated = ActivatedObjective(self._between, objective.penalties, objective.graphs)
         return ActivatedDescent(engine, activated, SOLVERS[self._solver_name])
 
     def _lower_codes(self, engine: Engine, codes: Array) -> list[Array]:

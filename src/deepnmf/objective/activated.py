@@ -4,7 +4,7 @@ With the factors fixed, rows see the data only through F = X Z_1ᵀ and Z_1 Z_1�
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,8 +12,9 @@ import numpy as np
 from deepnmf.arrays import Array
 from deepnmf.objective.activations import Activation
 from deepnmf.objective.chain import Chain
+from deepnmf.objective.coupled import NO_GRAPHS, Graphs
 from deepnmf.objective.gram import FormedGram
-from deepnmf.objective.ladder import Ladder
+from deepnmf.objective.ladder import AtLevels, Backward, Ladder, Trace
 from deepnmf.objective.linear import Statistics
 from deepnmf.objective.penalties import CodePenalty, Penalty, codes_share, factor_share
 from deepnmf.objective.quadratic import Quadratic, inner
@@ -31,6 +32,29 @@ class Slope(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Pull:
+    """A graph's majoriser on a level of each row's values: ½ d ‖v‖² - g·v, entries weighed by their squared scale."""
+
+    level: int  # from 0 at the top
+    d: Array
+    g: Array
+    scale: Array
+
+    def value(self, V: Array) -> Array:
+        """One number a row."""
+        return _row_sums(V * self.scale, 0.5 * self.d[:, None] * V - self.g)
+
+    def gradient(self, V: Array) -> Array:
+        """In the values."""
+        return self.scale * (self.d[:, None] * V - self.g)
+
+    @property
+    def curvature(self) -> Array:
+        """The second derivative of each entry."""
+        return self.d[:, None] * self.scale
+
+
+@dataclass(frozen=True)
 class ActivatedRows:
     """The problem of each row's codes h with the factors fixed: ½‖x - v Z_1‖² - ½‖x‖² + penalty.
 
@@ -40,6 +64,17 @@ class ActivatedRows:
     lowest_gram: Array  # Z_1 Z_1ᵀ
     upper: Ladder  # of Z_2..Z_m
     penalty: CodePenalty
+    pulls: tuple[Pull, ...] = ()
+
+    @property
+    def row_arrays(self) -> tuple[Array, ...]:
+        """What is aligned with the rows: d and g of each graph."""
+        return tuple(array for pull in self.pulls for array in (pull.d, pull.g))
+
+    def of_rows(self, row_arrays: Sequence[Array]) -> "ActivatedRows":
+        """The problem of some rows, with their own part of the row arrays."""
+        pairs = zip(self.pulls, row_arrays[::2], row_arrays[1::2], strict=True)
+        return replace(self, pulls=tuple(replace(pull, d=d, g=g) for pull, d, g in pairs))
 
     def values_below(self, H: Array) -> list[Array]:
         """V_1..V_m, the codes of every layer, from those of the top one."""
@@ -52,33 +87,41 @@ class ActivatedRows:
         VG = V @ self.lowest_gram
         HP = H @ self.penalty.gram
         loss = _row_sums(V, 0.5 * VG - F) + _row_sums(H, 0.5 * HP + self.penalty.l1)
-        return loss, self.upper.backward(trace, VG - F).top + HP + self.penalty.l1
+        loss = loss + sum(pull.value(trace.values[pull.level]) for pull in self.pulls)
+        return loss, self.upper.backward(trace, VG - F, self._pulled(trace)).top + HP + self.penalty.l1
 
     def slopes(self, H: Array, F: Array) -> list[Slope]:
         """The slope of the fit in Z_2..Z_m, summed over the rows."""
         trace = self.upper.trace(H)
-        found = self.upper.backward(trace, trace.bottom @ self.lowest_gram - F)
+        found = self.upper.backward(trace, trace.bottom @ self.lowest_gram - F, self._pulled(trace))
         gradients = self.upper.factor_gradients(trace, found)
-        bent = self.upper.curvature(trace, self._lowest_curvature)
+        bent = self._curvature(trace)
         above = reversed(trace.values[:-1])
         curvatures = [np.square(V).T @ curvature for V, curvature in zip(above, bent.arguments, strict=True)]
         return [Slope(*pair) for pair in zip(gradients, curvatures, strict=True)]
 
     def curvature(self, H: Array) -> Array:
         """The slopes' measure of curvature for each entry of the codes."""
-        return self.upper.curvature(self.upper.trace(H), self._lowest_curvature).top + np.diag(self.penalty.gram)
+        return self._curvature(self.upper.trace(H)).top + np.diag(self.penalty.gram)
 
-    @property
-    def _lowest_curvature(self) -> Array:
-        return np.diag(self.lowest_gram)
+    def _curvature(self, trace: Trace) -> Backward:
+        at_levels = {pull.level: pull.curvature for pull in self.pulls}
+        return self.upper.curvature(trace, np.diag(self.lowest_gram), at_levels)
+
+    def _pulled(self, trace: Trace) -> AtLevels:
+        return {pull.level: pull.gradient(trace.values[pull.level]) for pull in self.pulls}
 
 
 @dataclass(frozen=True)
 class ActivatedObjective:
-    """½‖X - V_1 Z_1‖² + penalties. Penalties see the codes' scale against Z_m alone: no other one is free to move."""
+    """½‖X - V_1 Z_1‖² + penalties. Penalties see the codes' scale against Z_m alone: no other one is free to move.
+
+    Graphs are on the values of any layer, ½ λ Σ_k ‖Z_l[k, :]‖² (V_lᵀLV_l)_kk: V_l could shrink while Z_l grows.
+    """
 
     activation: Activation
     penalties: tuple[Penalty, ...] = ()
+    graphs: Graphs = NO_GRAPHS
 
     def rows(self, chain: Chain, dtype: np.dtype[np.floating]) -> ActivatedRows:
         """The rows' problem at given factors."""
@@ -94,11 +137,43 @@ class ActivatedObjective:
         """The penalties' shares of the codes' problem, added up."""
         return codes_share(self.penalties, chain)
 
-    def value(self, chain: Chain, lowest: Statistics, K: Array, code_sums: Array) -> float:
-        """The objective, from the statistics of V_1 with X and of the codes with themselves."""
+    def pulls(self, chain: Chain, values: Sequence[Array], products: Sequence[Array]) -> tuple[Pull, ...]:
+        """The graphs' majorisers at values V_l, with their products L V_l, for all rows."""
+        found = []
+        for penalty, V, LV in zip(self.graphs.penalties, values, products, strict=True):
+            d = penalty.graph.curvature.astype(V.dtype)
+            scale = penalty.weight * _square_norms(chain.factors[penalty.layer])
+            found.append(Pull(chain.depth - 1 - penalty.layer, d, d[:, None] * V - LV, scale.astype(V.dtype)))
+        return tuple(found)
+
+    def value(
+        self, chain: Chain, lowest: Statistics, K: Array, code_sums: Array, roughness: Sequence[Array] = ()
+    ) -> float:
+        """The objective, from the statistics of V_1 with X and of the codes with themselves.
+
+        `roughness` is the diagonal of V_lᵀLV_l, one a graph.
+        """
         Z = chain.factors[0]
         fit = 0.5 * lowest.sqnorm - inner(lowest.M, Z) + 0.5 * inner(lowest.K, Z @ Z.T)
-        return fit + sum(penalty.value(chain, K, code_sums) for penalty in self.penalties)
+        priced = sum(penalty.value(chain, K, code_sums) for penalty in self.penalties)
+        return (
+            fit
+            + priced
+            + sum(
+                0.5 * penalty.weight * float(rough @ _square_norms(chain.factors[penalty.layer]))
+                for penalty, rough in zip(self.graphs.penalties, roughness, strict=True)
+            )
+        )
+
+    def held(self, lowest: Statistics, roughness: Sequence[Array]) -> Statistics:
+        """The statistics of V_1 as Z_1 sees them: a graph on V_1 holds its rows."""
+        return replace(lowest, K=lowest.K + self._price(0, len(lowest.K), roughness)) if self.graphs else lowest
+
+    def _price(self, layer: int, order: int, roughness: Sequence[Array]) -> Array:
+        """What graphs on a layer add to the Gram matrix of its factor."""
+        pairs = zip(self.graphs.penalties, roughness, strict=True)
+        prices = [penalty.weight * rough for penalty, rough in pairs if penalty.layer == layer]
+        return np.diag(sum(prices, start=np.zeros(order)))
 
     def lowest_block(self, chain: Chain, lowest: Statistics, K: Array) -> Quadratic:
         """The problem of Z_1, next to the data: linear in the codes V_1, so quadratic."""
@@ -106,12 +181,19 @@ class ActivatedObjective:
         gram = lowest.K if terms.extra_gram is None else lowest.K + terms.extra_gram
         return Quadratic(FormedGram(gram), lowest.M - terms.l1, ridge=terms.ridge, row_sums=terms.row_sums)
 
-    def with_penalties(self, chain: Chain, K: Array, slopes: Sequence[Slope]) -> Iterator[Slope]:
+    def with_penalties(
+        self, chain: Chain, K: Array, slopes: Sequence[Slope], roughness: Sequence[Array] = ()
+    ) -> Iterator[Slope]:
         """The slopes of the whole objective in Z_2..Z_m, from those of the fit."""
         for layer, slope in enumerate(slopes, start=1):
             terms, Z = factor_share(self.penalties, chain, layer, K), chain.factors[layer]
-            price = terms.applied(Z) + terms.l1
-            yield Slope(slope.gradient + price, slope.curvature + terms.diagonal(len(Z))[:, None])
+            rough = self._price(layer, len(Z), roughness)
+            price = terms.applied(Z) + terms.l1 + rough @ Z
+            yield Slope(slope.gradient + price, slope.curvature + (terms.diagonal(len(Z)) + np.diag(rough))[:, None])
+
+
+def _square_norms(Z: Array) -> Array:
+    return np.einsum("ij,ij->i", Z, Z)
 
 
 def _row_sums(first: Array, second: Array) -> Array:

@@ -1,5 +1,6 @@
 """Layers with a map between them, and the chain rule through them: once, for every model that has one."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -7,6 +8,11 @@ import numpy as np
 
 from deepnmf.arrays import Array
 from deepnmf.objective.activations import Activation
+
+AtLevels = Mapping[int, Array]
+"""What is added at the values of some levels, counted from 0 at the top."""
+
+NOWHERE: AtLevels = {}
 
 
 class Trace(NamedTuple):
@@ -43,21 +49,27 @@ class Ladder:
             trace.values.append(self.activation.function(trace.arguments[-1]))
         return trace
 
-    def backward(self, trace: Trace, at_bottom: Array) -> Backward:
-        """Carry the gradient in the lowest value up to the top."""
-        found = Backward(at_bottom, [])
-        for Z, argument in zip(self.factors, reversed(trace.arguments), strict=True):
+    def backward(self, trace: Trace, at_bottom: Array, at_levels: AtLevels = NOWHERE) -> Backward:
+        """Carry the gradient in the lowest value up to the top, taking up what each level adds to it."""
+        found = Backward(at_bottom + at_levels.get(len(self.factors), 0), [])
+        for level in range(len(self.factors) - 1, -1, -1):
+            Z, argument = self._below(level), trace.arguments[level]
             found.arguments.append(found.top * self.activation.derivative(argument))
-            found = found._replace(top=found.arguments[-1] @ Z.T)
+            found = found._replace(top=found.arguments[-1] @ Z.T + at_levels.get(level, 0))
         return found
 
-    def curvature(self, trace: Trace, at_bottom: Array) -> Backward:
+    def curvature(self, trace: Trace, at_bottom: Array, at_levels: AtLevels = NOWHERE) -> Backward:
         """Carry second derivatives up as the gradient is, without what joins two entries (LeCun's approximation)."""
-        found = Backward(at_bottom, [])
-        for Z, argument in zip(self.factors, reversed(trace.arguments), strict=True):
+        found = Backward(at_bottom + at_levels.get(len(self.factors), 0), [])
+        for level in range(len(self.factors) - 1, -1, -1):
+            Z, argument = self._below(level), trace.arguments[level]
             found.arguments.append(found.top * np.square(self.activation.derivative(argument)))
-            found = found._replace(top=found.arguments[-1] @ np.square(Z).T)
+            found = found._replace(top=found.arguments[-1] @ np.square(Z).T + at_levels.get(level, 0))
         return found
+
+    def _below(self, level: int) -> Array:
+        """The factor between a level, counted from the top, and the next."""
+        return self.factors[len(self.factors) - 1 - level]
 
     def factor_gradients(self, trace: Trace, found: Backward) -> list[Array]:
         """Gradients in Z_1..Z_k."""

@@ -22,12 +22,27 @@ FAINTEST = SHRINK**MOST_TRIALS
 
 
 @dataclass(frozen=True)
+class Known:
+    """What graphs see of the codes: values of the layers they are on, and the products with them."""
+
+    values: tuple[Array, ...]
+    products: tuple[Array, ...]
+
+    @property
+    def roughness(self) -> list[Array]:
+        """The diagonal of V_lᵀLV_l, one a graph."""
+        pairs = zip(self.values, self.products, strict=True)
+        return [np.einsum("ij,ij->j", V, LV, dtype=np.float64) for V, LV in pairs]
+
+
+@dataclass(frozen=True)
 class ActivatedState:
     """Codes and factors of one objective, and the lengths of the next steps."""
 
     codes: Array
     chain: Chain
     step_sizes: Array  # one a row
+    known: Known
     stride: float = 0.1  # on the factors above the activation, in units of one over their curvature
     loss: float = np.inf
     optimality: float = np.inf
@@ -42,23 +57,27 @@ class _CodesStep:
     lowest: Array
 
     def __call__(self, X_b: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-        H, sizes = rows
+        H, sizes, *pulled = rows
+        problem = self.problem.of_rows(pulled)
         F = X_b @ self.lowest.T
-        H, sizes, _ = descend_rows(self.problem, H, F, sizes, STEPS_ON_CODES)
-        slopes = self.problem.slopes(H, F)
+        H, sizes, _ = descend_rows(problem, H, F, sizes, STEPS_ON_CODES)
+        slopes = problem.slopes(H, F)
         return (H, sizes), (H.T @ H, *(array for slope in slopes for array in slope))
 
 
 @dataclass(frozen=True)
 class _StatisticsStep:
-    """One block of rows: what the lowest factor and the penalties need to know of its codes."""
+    """One block of rows: what the lowest factor, the penalties and graphs on some layers need to know of its codes."""
 
     problem: ActivatedRows
+    layers: tuple[int, ...]
 
     def __call__(self, X_b: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         H = rows[0]
-        V = self.problem.values_below(H)[0]
-        return (), (np.ascontiguousarray(V.T) @ X_b, V.T @ V, H.T @ H, H.sum(axis=0, dtype=np.float64))
+        values = self.problem.values_below(H)
+        V = values[0]
+        sums = (np.ascontiguousarray(V.T) @ X_b, V.T @ V, H.T @ H, H.sum(axis=0, dtype=np.float64))
+        return tuple(values[layer] for layer in self.layers), sums
 
 
 @dataclass
@@ -80,39 +99,52 @@ class ActivatedDescent:
         codes, chain = lifted(codes, chain) if self.solver.needs_positive_start else (codes, chain)
         codes = np.ascontiguousarray(codes, dtype=self.engine.dtype)
         problem = self.objective.rows(chain, self.engine.dtype)
-        (sizes,), _ = self.engine.sweep((codes,), lambda _, rows: ((first_step_sizes(problem, rows[0]),), ()))
-        return ActivatedState(codes, chain, sizes, loss=self.objective.value(chain, *self._statistics(codes, chain)))
+        lowest, K, code_sums, known = self._statistics(codes, chain)
+        problem = replace(problem, pulls=self.objective.pulls(chain, known.values, known.products))
+        (sizes,), _ = self.engine.sweep(
+            (codes, *problem.row_arrays),
+            lambda _, rows: ((first_step_sizes(problem.of_rows(rows[1:]), rows[0]),), ()),
+        )
+        loss = self.objective.value(chain, lowest, K, code_sums, known.roughness)
+        return ActivatedState(codes, chain, sizes, known, loss=loss)
 
     def advance(self, state: ActivatedState) -> ActivatedState:
         """Make one sweep."""
-        problem = self.objective.rows(state.chain, self.engine.dtype)
+        pulls = self.objective.pulls(state.chain, state.known.values, state.known.products)
+        problem = replace(self.objective.rows(state.chain, self.engine.dtype), pulls=pulls)
         lowest = state.chain.factors[0].astype(self.engine.dtype, copy=False)
-        (codes, sizes), sums = self.engine.sweep((state.codes, state.step_sizes), _CodesStep(problem, lowest))
+        rows = (state.codes, state.step_sizes, *problem.row_arrays)
+        (codes, sizes), sums = self.engine.sweep(rows, _CodesStep(problem, lowest))
         K, slopes = sums[0], [Slope(*sums[i : i + 2]) for i in range(1, len(sums), 2)]
-        slopes = list(self.objective.with_penalties(state.chain, K, slopes))
+        slopes = list(self.objective.with_penalties(state.chain, K, slopes, state.known.roughness))
         moved = replace(state, codes=codes, step_sizes=sizes)
         for stride in (*(state.stride * SHRINK**trial for trial in range(MOST_TRIALS)), 0.0):
-            chain, loss = self._with_upper_step(moved, slopes, stride)
-            if loss <= state.loss + rounding(self.engine, state.loss):
-                exact = loss <= rounding(self.engine, loss)  # what is left to fit is rounding, and would be fitted
-                return replace(moved, chain=chain, loss=loss, stride=max(GROW * stride, FAINTEST), exhausted=exact)
+            reached = self._with_upper_step(moved, slopes, stride)
+            if reached.loss <= state.loss + rounding(self.engine, state.loss):
+                # What is left to fit is rounding, and would be fitted.
+                exact = reached.loss <= rounding(self.engine, reached.loss)
+                return replace(reached, stride=max(GROW * stride, FAINTEST), exhausted=exact)
         return replace(state, exhausted=True)
 
-    def _with_upper_step(self, state: ActivatedState, slopes: Sequence[Slope], stride: float) -> tuple[Chain, float]:
-        """Step with Z_2..Z_m, update Z_1, and return the objective there."""
+    def _with_upper_step(self, state: ActivatedState, slopes: Sequence[Slope], stride: float) -> ActivatedState:
+        """Step with Z_2..Z_m, update Z_1, and find the objective there."""
         chain = state.chain
         for layer, slope in enumerate(slopes, start=1):
             Z = chain.factors[layer] - stride * slope.step()
             chain = chain.with_factor(layer, np.maximum(Z, 0) if chain.nonnegative else Z)
-        lowest, K, code_sums = self._statistics(state.codes, chain)
-        chain = chain.with_factor(0, self._lowest_factor(chain, lowest, K))
-        return chain, self.objective.value(chain, lowest, K, code_sums)
+        lowest, K, code_sums, known = self._statistics(state.codes, chain)
+        rough = known.roughness
+        chain = chain.with_factor(0, self._lowest_factor(chain, self.objective.held(lowest, rough), K))
+        loss = self.objective.value(chain, lowest, K, code_sums, rough)
+        return replace(state, chain=chain, known=known, loss=loss)
 
-    def _statistics(self, codes: Array, chain: Chain) -> tuple[Statistics, Array, Array]:
-        """What Z_1 needs to know of X and V_1, then K = HᵀH and Hᵀ1 for the penalties."""
-        problem = self.objective.rows(chain, self.engine.dtype)
-        _, (M, K_lowest, K, code_sums) = self.engine.sweep((codes,), _StatisticsStep(problem))
-        return Statistics(M, K_lowest, code_sums, self.engine.sqnorm), K, code_sums
+    def _statistics(self, codes: Array, chain: Chain) -> tuple[Statistics, Array, Array, Known]:
+        """What Z_1 needs to know of X and V_1, then K = HᵀH and Hᵀ1 for the penalties, then what graphs see."""
+        problem, graphs = self.objective.rows(chain, self.engine.dtype), self.objective.graphs
+        step = _StatisticsStep(problem, tuple(penalty.layer for penalty in graphs.penalties))
+        values, (M, K_lowest, K, code_sums) = self.engine.sweep((codes,), step)
+        products = tuple(one.graph.product(V) for one, V in zip(graphs.penalties, values, strict=True))
+        return Statistics(M, K_lowest, code_sums, self.engine.sqnorm), K, code_sums, Known(values, products)
 
     def _lowest_factor(self, chain: Chain, lowest: Statistics, K: Array) -> Array:
         """Z_1 next to the data is a linear problem in the codes V_1."""
