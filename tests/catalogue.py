@@ -5,12 +5,17 @@ from scipy import sparse
 
 from deepnmf import (
     GDNMF,
+    GNMF,
     NMF,
     NSNMF,
     SSNMF,
+    WSF,
+    WSFMA,
     DeepNMFNetwork,
     DeepNSNMF,
     DeepSemiNMF,
+    DeepWSF,
+    DiscriminantNMF,
     MultilayerNMF,
     SemiNMF,
     SparseDeepNMF,
@@ -29,6 +34,11 @@ SMALL = [
     SSNMF(4, random_state=0),
     DeepNMFNetwork(**DEEP),
     GDNMF(**DEEP),
+    GNMF(4, random_state=0),
+    WSF(4, random_state=0),
+    WSFMA(4, random_state=0),
+    DeepWSF(**DEEP),
+    DiscriminantNMF(4, random_state=0),
 ]
 
 VARIANTS = [

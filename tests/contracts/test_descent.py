@@ -64,10 +64,9 @@ def minimises_the_error_of_the_data(model):
 
 @pytest.mark.parametrize("model", [m for m in VARIANTS if minimises_the_error_of_the_data(m)], ids=name_of)
 def test_unpenalised_loss_is_half_the_squared_error(model):
-    if getattr(model, "penalty", None) or getattr(model, "alpha_W", 0):
-        model = clone(model).set_params(
-            **({"penalty": None} if hasattr(model, "penalty") else {"alpha_W": 0, "alpha_H": 0})
-        )
+    nothing = {"penalty": None, "alpha_W": 0, "alpha_H": 0, "graph_weights": 0}
+    parameters = model.get_params()
+    model = clone(model).set_params(**{name: value for name, value in nothing.items() if name in parameters})
     model = fitted(model, data())
     assert model.loss_curve_[-1] == pytest.approx(0.5 * model.reconstruction_err_**2, rel=1e-8)
 

@@ -7,7 +7,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.pipeline import make_pipeline
 
 from catalogue import SMALL, VARIANTS, data, is_linear, name_of
-from deepnmf import GDNMF, NMF, DeepNMFNetwork, DeepNSNMF, SparseDeepNMF
+from deepnmf import GDNMF, GNMF, NMF, DeepNMFNetwork, DeepNSNMF, SparseDeepNMF
 from deepnmf.objective import CodePenalty
 from deepnmf.solvers.encoding import solve_rows
 
@@ -58,7 +58,7 @@ def test_fit_transform_is_transform_of_the_training_rows(model):
     assert np.array_equal(model.fit_transform(X), model.transform(X))
 
 
-@pytest.mark.parametrize("model", [m for m in SMALL if not isinstance(m, DeepNMFNetwork | GDNMF)], ids=name_of)
+@pytest.mark.parametrize("model", [m for m in SMALL if not isinstance(m, DeepNMFNetwork | GDNMF | GNMF)], ids=name_of)
 def test_codes_of_a_converged_fit_are_what_transform_gives(model):
     X = data(noise=0.3)
     model = clone(model).set_params(tol=1e-7, max_iter=1000).fit(X)

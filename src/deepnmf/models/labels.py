@@ -33,13 +33,13 @@ def check_two_classes(classes: Array, name: str) -> None:
     """Refuse labels that tell nothing apart; none at all are no labels."""
     if len(classes) == 1:
         raise ValueError(
-            f"{name} knows one class only, {classes[0]!r}: labels of at least two classes are expected, or none."
+            f"{name} knows one class only, {classes.tolist()[0]!r}: labels of two or more are expected, or none."
         )
 
 
 def n_attributes(Y: Any) -> int:
     """The number of columns of labels; a single one may be flat."""
-    return 1 if Y is None else len(_columns(Y))
+    return len(_columns(Y))
 
 
 def split_attributes(Y: Any, n_samples: int, count: int) -> list[Array]:

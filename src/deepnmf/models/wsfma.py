@@ -2,6 +2,8 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any, Literal
 
+import numpy as np
+
 from deepnmf.arrays import Matrix
 from deepnmf.models.base import RandomStateLike, SolverName
 from deepnmf.models.checks import per_layer
@@ -81,6 +83,6 @@ class WSFMA(WSF):
         )
 
     def _graphs(self, X: Matrix, y: object) -> Graphs:
-        count = n_attributes(y)
+        count = np.size(self.graph_weights) if y is None else n_attributes(y)
         weights = per_layer(self.graph_weights, count, "graph_weights", 0, float("inf"), "attribute")
         return label_graphs(self.label_graph, X, split_attributes(y, X.shape[0], count), weights, (0,) * count)
