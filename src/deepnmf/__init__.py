@@ -26,24 +26,26 @@ if TYPE_CHECKING:
         load,
     )
     from deepnmf.plotting import plot_hierarchy
+    from deepnmf.preprocessing import ImageGradientOrientations
 
 # Loaded when asked for: the command line answers --help without waiting for scikit-learn.
 _HOMES = {
     "GDNMF": "models",
+    "GNMF": "models",
     "NMF": "models",
     "NSNMF": "models",
     "SSNMF": "models",
+    "WSF": "models",
+    "WSFMA": "models",
     "DeepNMFNetwork": "models",
     "DeepNSNMF": "models",
     "DeepSemiNMF": "models",
+    "DeepWSF": "models",
+    "DiscriminantNMF": "models",
+    "ImageGradientOrientations": "preprocessing",
     "MultilayerNMF": "models",
     "SemiNMF": "models",
     "SparseDeepNMF": "models",
-    "GNMF": "models",
-    "WSF": "models",
-    "WSFMA": "models",
-    "DeepWSF": "models",
-    "DiscriminantNMF": "models",
     "load": "models",
     "plot_hierarchy": "plotting",
 }
@@ -62,6 +64,7 @@ __all__ = [
     "DeepSemiNMF",
     "DeepWSF",
     "DiscriminantNMF",
+    "ImageGradientOrientations",
     "MultilayerNMF",
     "SemiNMF",
     "SparseDeepNMF",

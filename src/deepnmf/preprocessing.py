@@ -1,0 +1,115 @@
+"""Features of images that have both signs, for models that want them."""
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+__all__ = ["ImageGradientOrientations"]
+
+
+class ImageGradientOrientations(TransformerMixin, BaseEstimator):
+    """Which way each pixel's brightness rises, as cosine and sine of the gradient's angle.
+
+    Orientations do not change with contrast or with the strength of the light, which is what makes pixels of one
+    face differ from picture to picture. Features are of both signs: for `SemiNMF` and `DeepSemiNMF`.
+
+    Parameters
+    ----------
+    image_shape : tuple of two ints or None, default=None
+        Height and width of the image in a row of X, row by row of pixels. None takes a row of X as one line.
+
+    Attributes
+    ----------
+    n_features_in_, feature_names_in_
+
+    References
+    ----------
+    Tzimiropoulos, Zafeiriou & Pantic, "Subspace learning from image gradient orientations", 2012.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from deepnmf import DeepSemiNMF, ImageGradientOrientations
+    >>> model = make_pipeline(ImageGradientOrientations((8, 8)), DeepSemiNMF((40, 10), random_state=0))
+    >>> model.fit_transform(load_digits().data).shape
+    (1797, 10)
+    """
+
+    def __init__(self, image_shape: tuple[int, int] | None = None) -> None:
+        self.image_shape = image_shape
+
+    def fit(self, X: Any, y: object = None) -> Self:
+        """Check that rows of X are images of the given shape.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, height * width)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        X = self._validated(X, reset=True)
+        self._checked_shape(X.shape[1])
+        return self
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Cosines of all pixels, then sines; both 0 where the image is flat.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, height * width)
+
+        Returns
+        -------
+        array of shape (n_samples, 2 * height * width)
+        """
+        check_is_fitted(self)
+        X = self._validated(X, reset=False)
+        images = X.reshape(-1, *self._checked_shape(X.shape[1]))
+        down, right = _differences(images, axis=1), _differences(images, axis=2)
+        steepness = np.hypot(right, down)
+        flat = steepness == 0
+        steepness[flat] = 1
+        return np.hstack([(right / steepness).reshape(X.shape), (down / steepness).reshape(X.shape)])
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:
+        """Names of the output: cos0, cos1, ..., sin0, sin1, ...
+
+        Parameters
+        ----------
+        input_features : ignored
+
+        Returns
+        -------
+        array of str
+        """
+        check_is_fitted(self)
+        return np.array([f"{part}{i}" for part in ("cos", "sin") for i in range(self.n_features_in_)], dtype=object)
+
+    def _validated(self, X: Any, *, reset: bool) -> NDArray[Any]:
+        return np.asarray(validate_data(self, X, reset=reset, dtype=[np.float64, np.float32]))
+
+    def _checked_shape(self, n_features: int) -> tuple[int, int]:
+        shape = (1, n_features) if self.image_shape is None else tuple(self.image_shape)
+        if len(shape) != 2 or shape[0] < 1 or shape[0] * shape[1] != n_features:
+            raise ValueError(
+                f"image_shape is {self.image_shape!r}, but X has {n_features} features: "
+                "expected a height and a width whose product that is."
+            )
+        return int(shape[0]), int(shape[1])
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _differences(images: NDArray[Any], axis: int) -> NDArray[Any]:
+    return np.asarray(np.gradient(images, axis=axis)) if images.shape[axis] > 1 else np.zeros_like(images)
