@@ -14,32 +14,16 @@ import numpy as np
 import pytest
 
 from deepnmf import NMF, NSNMF, DeepNSNMF, DeepSemiNMF, SemiNMF, SparseDeepNMF
+from duelling import RANK, Array, assert_gradient, assert_never_rises, balanced_pair, problem
 from reference import deep_nsnmf, deep_semi_nmf, lee_seung, sparse_deep_nmf
 
-Array = np.ndarray
 Start = tuple[Array, list[Array]]
 Run = tuple[Array, Sequence[Array], list[float]]
 
 SEEDS = (0, 1)
-RANK = 4
 DEPTHS: dict[int, tuple[int, ...]] = {1: (RANK,), 2: (10, RANK), 3: (12, 8, RANK)}
 N_ITER, N_INNER, N_PRETRAIN = 300, 10, 30
 MARGIN = 1.001
-
-
-def problem(seed: int, signed: bool = False) -> Array:
-    """40 x 30, of rank 4 but for noise."""
-    rng = np.random.default_rng(seed)
-    factor = rng.standard_normal((RANK, 30)) if signed else rng.random((RANK, 30))
-    X = rng.random((40, RANK)) @ factor + 0.1 * rng.standard_normal((40, 30))
-    return X if signed else np.maximum(X, 0)
-
-
-def balanced_pair(rng: np.random.Generator, X: Array, rank: int) -> tuple[Array, Array]:
-    """Random codes and factor whose product has the mean of |X|, each with its share of the scale."""
-    H, Z = rng.random((len(X), rank)), rng.random((rank, X.shape[1]))
-    scale = np.sqrt(np.abs(X).sum() / (H @ Z).sum())
-    return scale * H, scale * Z
 
 
 # ------------------------------------------------------------------------------------------------ the duels
@@ -142,11 +126,6 @@ def test_oracle_never_ends_lower_than_the_library(duel: Duel, seed: int) -> None
 # -------------------------------------------------------------------------------------- the oracles themselves
 
 
-def assert_never_rises(losses: Sequence[float]) -> None:
-    """Within rounding; only where the algorithm promises it, which the accelerated gradient does not."""
-    assert np.all(np.diff(losses) <= 1e-9 * np.array(losses[:-1]))
-
-
 @pytest.mark.parametrize("seed", SEEDS)
 def test_loss_of_lee_and_seung_never_rises(seed: int) -> None:
     X = problem(seed)
@@ -187,22 +166,8 @@ def small_chain(signed: bool = False) -> tuple[Array, Array, list[Array]]:
     return draw((7, 6)), rng.random((7, 3)), [draw((5, 6)), draw((4, 5)), draw((3, 4))]
 
 
-def finite_difference(function: Callable[[Array], float], at: Array) -> Array:
-    """Central differences, exact up to rounding for a quadratic."""
-    gradient, step = np.zeros_like(at), 1e-3
-    for index in np.ndindex(at.shape):
-        move = np.zeros_like(at)
-        move[index] = step
-        gradient[index] = (function(at + move) - function(at - move)) / (2 * step)
-    return gradient
-
-
 def replaced(factors: list[Array], layer: int, Z: Array) -> list[Array]:
     return [*factors[:layer], Z, *factors[layer + 1 :]]
-
-
-def assert_gradient(gradient: Array, function: Callable[[Array], float], at: Array) -> None:
-    np.testing.assert_allclose(gradient, finite_difference(function, at), rtol=1e-7, atol=1e-7)
 
 
 def test_gradients_of_lee_and_seung_are_those_of_its_loss() -> None:
