@@ -23,8 +23,9 @@ class GNMF(ShallowEstimator):
     Parameters
     ----------
     n_components : int, default=10
-    graph_weights : float, default=1.0
-        λ. A sample is drawn to the mean of its neighbours with λ times their number, against 1 to its own data.
+    graph_weights : float, default=100.0
+        λ, the paper's default. A sample is drawn to the mean of its neighbours with λ times their number, against 1 to its
+        own data.
     n_neighbors : int, default=5
         Neighbours of each sample in the graph; it also joins those whose neighbour it is.
     init : {"nndsvd", "nndsvda", "nndsvdar", "random", "custom"} or None, default=None
@@ -62,7 +63,7 @@ class GNMF(ShallowEstimator):
         self,
         n_components: int = 10,
         *,
-        graph_weights: float = 1.0,
+        graph_weights: float = 100.0,
         n_neighbors: int = 5,
         init: Init = None,
         solver: SolverName = "hals",
