@@ -24,8 +24,8 @@ class GNMF(ShallowEstimator):
     ----------
     n_components : int, default=10
     graph_weights : float, default=100.0
-        λ, the paper's default. A sample is drawn to the mean of its neighbours with λ times their number, against 1 to its
-        own data.
+        λ, the paper's default. A sample is drawn to the mean of its neighbours with λ times their number, against 1 to
+        its own data.
     n_neighbors : int, default=5
         Neighbours of each sample in the graph; it also joins those whose neighbour it is.
     init : {"nndsvd", "nndsvda", "nndsvdar", "random", "custom"} or None, default=None
