@@ -215,7 +215,7 @@ class GDNMF(Factorization):
         sizes, basis_sizes = self._sizes(X.shape[1])
         if self.init is not None and self.init != "random":
             check_rank(self.init, X.shape, sizes)
-        classes, index = (np.empty(0), np.full(X.shape[0], UNKNOWN)) if y is None else split_labels(y, X.shape[0])
+        classes, index = split_labels(y, X.shape[0])
         run = Run(verbose=int(self.verbose))
         with Workers() as workers:
             engine = RowsInMemory(X, workers)

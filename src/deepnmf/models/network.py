@@ -19,7 +19,7 @@ from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, RowsInMemory, RowsWithHoles, Workers
 from deepnmf.models.checks import as_matrices, check_any_observed, check_groups, check_output_layer, check_start
 from deepnmf.models.factorization import Factorization
-from deepnmf.models.labels import UNKNOWN, one_hot, split_labels
+from deepnmf.models.labels import UNKNOWN, described_classes, one_hot, restored_classes, split_labels
 from deepnmf.models.readout import Readout
 from deepnmf.objective import Chain
 from deepnmf.objective.chain import inverse_norms
@@ -118,7 +118,7 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         check_any_observed(X)
         self._check_start(X, factors)
         poolings = self._poolings(groups, X.shape[0])
-        labels = _known_labels(y, X.shape[0])
+        labels = KnownLabels(*split_labels(y, X.shape[0]))
         run = Run(verbose=int(self.verbose))
         with Workers() as workers:
             engine = _rows_of(X, workers)
@@ -357,18 +357,17 @@ class NetworkEstimator(ClassifierMixin, Factorization):
 
     def _state(self) -> tuple[dict[str, Any], dict[str, list[Array]]]:
         places = np.searchsorted(self.classes_, self.transduction_) if len(self.classes_) else self.transduction_
-        description = {"classes": self.classes_.tolist(), "type_of_classes": self.classes_.dtype.str}
         arrays = {
             "factor": self.factors_,
             "label_factor": [self.label_factor_],
             "readout": [self._readout.weights, self._readout.intercept],
             "transduction": [places],
         }
-        return description, arrays
+        return described_classes(self.classes_), arrays
 
     def _restore(self, description: dict[str, Any], arrays: dict[str, list[Array]]) -> None:
         self._set_factors(arrays["factor"])
-        self.classes_ = np.array(description["classes"], dtype=description["type_of_classes"])
+        self.classes_ = restored_classes(description)
         (self.label_factor_,) = arrays["label_factor"]
         self._readout = Readout(*arrays["readout"])
         self.transduction_ = self._labels_at(*arrays["transduction"])
@@ -377,12 +376,6 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False
         return tags
-
-
-def _known_labels(y: object, n_samples: int) -> KnownLabels:
-    if y is None:
-        return KnownLabels(np.empty(0, dtype=int), np.full(n_samples, UNKNOWN))
-    return KnownLabels(*split_labels(y, n_samples))
 
 
 def _rows_of(X: Matrix, workers: Workers) -> Engine:
