@@ -14,7 +14,32 @@ from deepnmf.objective import Chain, ElasticNet, Objective
 from deepnmf.solvers import SOLVERS, OnSweep
 
 
-class NMF(ShallowEstimator):
+class PlainNMF(ShallowEstimator):
+    """X ≈ H Z, all nonnegative, with the parameters of scikit-learn's `NMF` that every NMF of one layer has."""
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **ShallowEstimator._parameter_constraints,
+        "n_components": [Interval(Integral, 1, None, closed="left"), None, StrOptions({"auto"})],
+        "solver": [StrOptions({"cd", *SOLVERS})],
+    }
+    _default_init = "nndsvda"
+
+    @property
+    def n_components_(self) -> int:
+        """The number of features."""
+        return len(self.components_)
+
+    def _sizes(self, n_features: int, factors: Sequence[Array] | None) -> tuple[int, ...]:
+        if self.n_components == "auto" and factors is not None:
+            return (len(factors[0]),)
+        return (n_features if self.n_components in ("auto", None) else int(self.n_components),)
+
+    @property
+    def _solver_name(self) -> str:
+        return "hals" if self.solver == "cd" else str(self.solver)
+
+
+class NMF(PlainNMF):
     """X ≈ H Z with X, H, Z >= 0, under the parameters of scikit-learn's `NMF` (Lee & Seung, 1999).
 
     The same problem, solved by coordinate descent with extrapolation (Ang & Gillis, 2019). Features come
@@ -70,16 +95,13 @@ class NMF(ShallowEstimator):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **ShallowEstimator._parameter_constraints,
-        "n_components": [Interval(Integral, 1, None, closed="left"), None, StrOptions({"auto"})],
-        "solver": [StrOptions({"cd", *SOLVERS})],
+        **PlainNMF._parameter_constraints,
         "beta_loss": [StrOptions({"frobenius", "kullback-leibler", "itakura-saito"}), Real],
         "alpha_W": [Interval(Real, 0, None, closed="left")],
         "alpha_H": [Interval(Real, 0, None, closed="left"), StrOptions({"same"})],
         "l1_ratio": [Interval(Real, 0, 1, closed="both")],
         "shuffle": ["boolean"],
     }
-    _default_init = "nndsvda"
 
     def __init__(
         self,
@@ -147,22 +169,8 @@ class NMF(ShallowEstimator):
         return self._fit(X, factors=None if H is None else [H], codes=W, on_sweep=on_sweep)
 
     @property
-    def n_components_(self) -> int:
-        """The number of features."""
-        return len(self.components_)
-
-    @property
     def _n_components(self) -> int:  # scikit-learn's tests of NMF read it
         return self.n_components_
-
-    def _sizes(self, n_features: int, factors: Sequence[Array] | None) -> tuple[int, ...]:
-        if self.n_components == "auto" and factors is not None:
-            return (len(factors[0]),)
-        return (n_features if self.n_components in ("auto", None) else int(self.n_components),)
-
-    @property
-    def _solver_name(self) -> str:
-        return "hals" if self.solver == "cd" else str(self.solver)
 
     def _objective(self, depth: int, shape: tuple[int, int]) -> Objective:
         return Objective((self._penalty(shape),) if self._is_penalised() else ())
