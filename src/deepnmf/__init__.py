@@ -8,6 +8,7 @@ from deepnmf.version import __version__
 if TYPE_CHECKING:
     from deepnmf import datasets, metrics
     from deepnmf.models import (
+        CNMF,
         GDNMF,
         NMF,
         NSNMF,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 # Loaded when asked for: the command line answers --help without waiting for scikit-learn.
 _HOMES = {
+    "CNMF": "models",
     "GDNMF": "models",
     "NMF": "models",
     "NSNMF": "models",
@@ -40,6 +42,7 @@ _HOMES = {
 _MODULES = ("datasets", "metrics", "models", "plotting")
 
 __all__ = [
+    "CNMF",
     "GDNMF",
     "NMF",
     "NSNMF",

@@ -1,5 +1,6 @@
 """The named estimators, one file a paper."""
 
+from deepnmf.models.cnmf import CNMF
 from deepnmf.models.deep_nmf_network import DeepNMFNetwork
 from deepnmf.models.deep_nsnmf import DeepNSNMF
 from deepnmf.models.deep_semi_nmf import DeepSemiNMF
@@ -13,6 +14,7 @@ from deepnmf.models.sparse_deep_nmf import SparseDeepNMF
 from deepnmf.models.ssnmf import SSNMF
 
 __all__ = [
+    "CNMF",
     "GDNMF",
     "MODELS",
     "NMF",

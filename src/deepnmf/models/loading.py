@@ -1,6 +1,7 @@
 import os
 from typing import Any
 
+from deepnmf.models.cnmf import CNMF
 from deepnmf.models.deep_nmf_network import DeepNMFNetwork
 from deepnmf.models.deep_nsnmf import DeepNSNMF
 from deepnmf.models.deep_semi_nmf import DeepSemiNMF
@@ -14,7 +15,19 @@ from deepnmf.models.sparse_deep_nmf import SparseDeepNMF
 from deepnmf.models.ssnmf import SSNMF
 from deepnmf.persistence import read
 
-MODELS = (NMF, NSNMF, SemiNMF, MultilayerNMF, DeepNSNMF, SparseDeepNMF, DeepSemiNMF, SSNMF, DeepNMFNetwork, GDNMF)
+MODELS = (
+    NMF,
+    NSNMF,
+    SemiNMF,
+    CNMF,
+    MultilayerNMF,
+    DeepNSNMF,
+    SparseDeepNMF,
+    DeepSemiNMF,
+    SSNMF,
+    DeepNMFNetwork,
+    GDNMF,
+)
 CLASSES = {model.__name__: model for model in MODELS}
 
 
