@@ -26,7 +26,9 @@ from deepnmf.solvers import (
     LayerwisePlan,
     OnSweep,
     Run,
+    Stack,
     State,
+    encode_rows,
     minimise,
     nonnegative_start,
     pretrain,
@@ -181,20 +183,25 @@ class ChainEstimator(FittedChain):
         run: Run,
     ) -> tuple[Array, Chain]:
         """Return the start: given factors first, pre-trained ones above them."""
-        rng = check_random_state(self.random_state)
-        theta = self._smoothing(len(sizes))
-        plan = self._plan(rng, run, self._pretrain_max_iter if len(sizes) > 1 else 0, self._pretrain_tol)
         given = [np.asarray(Z, dtype=np.float64) for Z in factors or []]
-        if codes is None or len(given) < len(sizes):
-            stack = pretrain(
-                engine, sizes, theta, self._layer_objectives(len(sizes)), plan, given=given, activation=self._between
-            )
-            given = list(stack.factors)
-        chain = Chain.of(given, theta, self._nonnegative)
+        stack = self._pretrained(engine, sizes, given, run) if len(given) < len(sizes) else None
+        chain = Chain.of(given if stack is None else stack.factors, self._smoothing(len(sizes)), self._nonnegative)
         if codes is None:
-            return stack.codes, chain
+            return self._solved_codes(engine, chain) if stack is None else stack.codes, chain
         codes = np.array(codes, dtype=engine.dtype)
         return codes, chain if self._nonnegative else refitted(engine, codes, chain)
+
+    def _solved_codes(self, engine: Engine, chain: Chain) -> Array:
+        """Codes that are the best ones for given factors: a start from them is as low as they allow."""
+        objective = self._objective(chain.depth, (engine.n_samples, engine.n_features))
+        return encode_rows(engine, chain.decoder(), objective.code_penalty(chain))
+
+    def _pretrained(self, engine: Engine, sizes: tuple[int, ...], given: Sequence[Array], run: Run) -> Stack:
+        """Fit the layers above the given ones in turn."""
+        depth, rng = len(sizes), check_random_state(self.random_state)
+        plan = self._plan(rng, run, self._pretrain_max_iter if depth > 1 else 0, self._pretrain_tol)
+        objectives = self._layer_objectives(depth)
+        return pretrain(engine, sizes, self._smoothing(depth), objectives, plan, given=given, activation=self._between)
 
     def _plan(
         self, rng: RandomState, run: Run, max_iter: int, tol: float, on_sweep: OnSweep | None = None
