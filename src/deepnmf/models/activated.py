@@ -7,7 +7,7 @@ import numpy as np
 
 from deepnmf.arrays import Array
 from deepnmf.engines import Engine, RowsInMemory
-from deepnmf.models.base import DeepEstimator
+from deepnmf.models.base import DeepEstimator, Start
 from deepnmf.models.checks import layer_sizes
 from deepnmf.objective import ACTIVATIONS, ActivatedObjective, Activation, Chain, CodePenalty, Objective
 from deepnmf.objective.chain import inverse_norms
@@ -40,12 +40,19 @@ class ActivatedEstimator(DeepEstimator):
         activated = ActivatedObjective(self._between, objective.penalties)
         return ActivatedDescent(engine, activated, SOLVERS[self._solver_name])
 
-    def _solved_codes(self, engine: Engine, chain: Chain) -> Array:
+    def _solved_codes(self, engine: Engine, chain: Chain, start: Start) -> Array:
         if self._between is None:
-            return super()._solved_codes(engine, chain)
+            return super()._solved_codes(engine, chain, start)
         penalty = self._objective(chain.depth, (engine.n_samples, engine.n_features)).code_penalty(chain)
         decoders = [chain.smoothed(layer) for layer in range(chain.depth)]
-        return self._encoder_of(decoders, penalty, np.empty((0, len(decoders[-1])))).encode(engine)
+        others = self._codes_before() if start.warm else np.empty((0, len(decoders[-1])))
+        return self._encoder_of(decoders, penalty, others).encode(engine)
+
+    def _codes_before(self) -> Array:
+        """Codes of the fit before, in the scale it was optimised in."""
+        *lower, top = self._optimised_norms
+        Z = self._chain.with_row_norms(lower, self._degree).factors[-1]
+        return self._as_fitted(self.codes_[-1]) / (top * inverse_norms(Z))
 
     def _lower_codes(self, engine: Engine, codes: Array) -> list[Array]:
         """What the fitted codes stand for on the layers below."""

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -12,7 +13,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, RowsInMemory, Workers
-from deepnmf.models.checks import as_matrices, check_output_layer, check_start, check_start_array, layer_sizes
+from deepnmf.models.checks import (
+    as_matrices,
+    check_output_layer,
+    check_start,
+    check_start_array,
+    check_warm_start,
+    layer_sizes,
+)
 from deepnmf.models.fitted import FittedChain
 from deepnmf.objective import Activation, Chain, CodePenalty, Objective
 from deepnmf.objective.chain import inverse_norms
@@ -36,6 +44,15 @@ from deepnmf.solvers import (
 )
 
 
+@dataclass(frozen=True)
+class Start:
+    """What a fit begins from where that is not left to `init`."""
+
+    factors: Sequence[Array] = ()  # Z_1..Z_k
+    codes: Array | None = None
+    warm: bool = False  # whether these are the factors of the fit before
+
+
 class ChainEstimator(FittedChain):
     """X ≈ H_m S_m Z_m ··· S_1 Z_1, fitted by layer-wise pre-training and block coordinate descent.
 
@@ -51,7 +68,7 @@ class ChainEstimator(FittedChain):
     # ------------------------------------------------------------------ what a model says of itself
 
     @abstractmethod
-    def _sizes(self, n_features: int, factors: Sequence[Array] | None) -> tuple[int, ...]:
+    def _sizes(self, n_features: int, factors: Sequence[Array]) -> tuple[int, ...]:
         """Return the layer sizes r_1..r_m; factors to start from may decide them."""
 
     def _smoothing(self, depth: int) -> tuple[float, ...]:
@@ -89,6 +106,11 @@ class ChainEstimator(FittedChain):
     def _between(self) -> Activation | None:
         """The activation between layers; None where the chain is linear."""
         return None
+
+    @property
+    def _degree(self) -> float:
+        """The q of f(s u) = s^q f(u) between layers; 1 too where f lets no scale through, and none is moved there."""
+        return 1.0 if self._between is None else self._between.degree or 1.0
 
     _keeps_lower_codes = False
     _pretrain_max_iter = 0
@@ -133,20 +155,25 @@ class ChainEstimator(FittedChain):
         codes: Array | None = None,
         on_sweep: OnSweep | None = None,
     ) -> Self:
-        return self._fitted(lambda: self._learn(X, as_matrices(factors), codes, on_sweep))
+        return self._fitted(lambda: self._learn(X, self._start(factors, codes), on_sweep))
 
-    def _learn(
-        self, X: Matrix, factors: Sequence[Array] | None, codes: Array | None, on_sweep: OnSweep | None
-    ) -> History:
+    def _start(self, factors: Sequence[Array] | None, codes: Array | None) -> Start:
+        if self._begins_warm(factors, codes):
+            # Penalties may hang on the scale, so the fit goes on in that of its optimisation, not as it was handed out.
+            chain = self._chain.with_row_norms(self._optimised_norms, self._degree)
+            return Start(chain.factors, warm=True)
+        return Start(as_matrices(factors) or (), codes)
+
+    def _learn(self, X: Matrix, start: Start, on_sweep: OnSweep | None) -> History:
         """Check, optimise, and keep the result."""
         X = self._validated(X, reset=True)
-        sizes = self._sizes(X.shape[1], factors)
+        sizes = self._sizes(X.shape[1], start.factors)
         check_output_layer(self._output_layer_index, len(sizes))
-        self._check_start(X, sizes, factors, codes)
+        self._check_start(X, sizes, start)
         run = Run(verbose=int(self.verbose))
         with Workers() as workers:
             engine = RowsInMemory(X, workers)
-            state, history = self._optimise(engine, sizes, factors, codes, run, on_sweep)
+            state, history = self._optimise(engine, sizes, start, run, on_sweep)
             self._keep(engine, state)
         return history
 
@@ -154,8 +181,7 @@ class ChainEstimator(FittedChain):
         self,
         engine: Engine,
         sizes: tuple[int, ...],
-        factors: Sequence[Array] | None,
-        codes: Array | None,
+        start: Start,
         run: Run,
         on_sweep: OnSweep | None,
     ) -> tuple[State | ActivatedState, History]:
@@ -163,7 +189,7 @@ class ChainEstimator(FittedChain):
         descent = self._descent(engine, self._objective(len(sizes), (engine.n_samples, engine.n_features)))
         return minimise(
             descent.advance,
-            descent.start(*self._begin(engine, sizes, factors, codes, run)),
+            descent.start(*self._begin(engine, sizes, start, run)),
             max_iter=self.max_iter,
             tol=self.tol,
             run=run,
@@ -174,24 +200,17 @@ class ChainEstimator(FittedChain):
         """Return what makes the sweeps of the fine-tuning."""
         return ChainDescent(engine, objective, SOLVERS[self._solver_name])
 
-    def _begin(
-        self,
-        engine: Engine,
-        sizes: tuple[int, ...],
-        factors: Sequence[Array] | None,
-        codes: Array | None,
-        run: Run,
-    ) -> tuple[Array, Chain]:
+    def _begin(self, engine: Engine, sizes: tuple[int, ...], start: Start, run: Run) -> tuple[Array, Chain]:
         """Return the start: given factors first, pre-trained ones above them."""
-        given = [np.asarray(Z, dtype=np.float64) for Z in factors or []]
+        given = [np.asarray(Z, dtype=np.float64) for Z in start.factors]
         stack = self._pretrained(engine, sizes, given, run) if len(given) < len(sizes) else None
         chain = Chain.of(given if stack is None else stack.factors, self._smoothing(len(sizes)), self._nonnegative)
-        if codes is None:
-            return self._solved_codes(engine, chain) if stack is None else stack.codes, chain
-        codes = np.array(codes, dtype=engine.dtype)
+        if start.codes is None:
+            return self._solved_codes(engine, chain, start) if stack is None else stack.codes, chain
+        codes = np.array(start.codes, dtype=engine.dtype)
         return codes, chain if self._nonnegative else refitted(engine, codes, chain)
 
-    def _solved_codes(self, engine: Engine, chain: Chain) -> Array:
+    def _solved_codes(self, engine: Engine, chain: Chain, start: Start) -> Array:
         """Codes that are the best ones for given factors: a start from them is as low as they allow."""
         objective = self._objective(chain.depth, (engine.n_samples, engine.n_features))
         return encode_rows(engine, chain.decoder(), objective.code_penalty(chain))
@@ -227,7 +246,7 @@ class ChainEstimator(FittedChain):
         penalties = [_rescaled(penalty, scale) for penalty, scale in zip(penalties, scales, strict=True)]
         if not any(chain.theta):  # scaling commutes with the chain: let the factors have it
             chain, scales = chain.rescaled(scales), [np.ones_like(scale) for scale in scales]
-        self._set_chain(chain, scales, penalties, engine.dtype)
+        self._set_chain(chain, scales, penalties, state.chain.row_norms(), engine.dtype)
         self.codes_ = [self._handed_out(codes)]
         self.reconstruction_err_ = self._residual(engine, self.codes_[-1], len(self.factors_) - 1)
         if self._keeps_lower_codes:
@@ -249,13 +268,14 @@ class ChainEstimator(FittedChain):
     def _solver_name(self) -> str:
         return str(self.solver)
 
-    def _check_start(
-        self, X: Matrix, sizes: tuple[int, ...], factors: Sequence[Array] | None, codes: Array | None
-    ) -> None:
+    def _check_start(self, X: Matrix, sizes: tuple[int, ...], start: Start) -> None:
+        if start.warm:
+            return check_warm_start(start.factors, list(zip(sizes, (X.shape[1], *sizes), strict=False)))
         whom = type(self).__name__
-        check_start(self.init, factors or [], X.shape, sizes, whom, self._nonnegative)
-        if codes is not None:
-            check_start_array(codes, (X.shape[0], sizes[-1]), whom, "codes", nonnegative=True)
+        check_start(self.init, start.factors, X.shape, sizes, whom, self._nonnegative)
+        if start.codes is not None:
+            check_start_array(start.codes, (X.shape[0], sizes[-1]), whom, "codes", nonnegative=True)
+        return None
 
 
 class ShallowEstimator(ChainEstimator):
@@ -266,7 +286,7 @@ class ShallowEstimator(ChainEstimator):
         "n_components": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def _sizes(self, n_features: int, factors: Sequence[Array] | None) -> tuple[int, ...]:
+    def _sizes(self, n_features: int, factors: Sequence[Array]) -> tuple[int, ...]:
         return (int(self.n_components),)
 
 
@@ -282,7 +302,7 @@ class DeepEstimator(ChainEstimator):
         "keep_codes": [StrOptions({"top", "all"})],
     }
 
-    def _sizes(self, n_features: int, factors: Sequence[Array] | None) -> tuple[int, ...]:
+    def _sizes(self, n_features: int, factors: Sequence[Array]) -> tuple[int, ...]:
         return layer_sizes(self.layer_sizes)
 
     @property

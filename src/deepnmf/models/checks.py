@@ -92,6 +92,16 @@ def check_start(
         check_start_array(Z, (sizes[layer], widths[layer]), whom, f"factors[{layer}]", nonnegative)
 
 
+def check_warm_start(found: Sequence[Array], expected: Sequence[tuple[int, ...]]) -> None:
+    """Refuse to go on from a fit of other sizes or of an X with other columns."""
+    shapes = [Z.shape for Z in found]
+    if shapes != list(expected):
+        raise ValueError(
+            f"warm_start=True starts from the fit before, whose factors have the shapes {shapes}, but the model needs "
+            f"{list(expected)} for this X."
+        )
+
+
 def check_start_array(array: Array, shape: tuple[int, int], whom: str, name: str, nonnegative: bool) -> None:
     """Refuse a matrix to start from that the model cannot use."""
     array = check_array(array, dtype=FLOATS, input_name=name)

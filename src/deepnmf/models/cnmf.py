@@ -7,8 +7,7 @@ from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, RowsInMemory, Workers
-from deepnmf.models.base import Init, RandomStateLike
-from deepnmf.models.checks import as_matrices
+from deepnmf.models.base import Init, RandomStateLike, Start
 from deepnmf.models.labels import UNKNOWN, described_classes, restored_classes, split_labels
 from deepnmf.models.nmf import PlainNMF
 from deepnmf.solvers import NNDSVD, History, OnSweep, Run
@@ -63,6 +62,8 @@ class CNMF(PlainNMF):
     max_iter : int, default=200
     random_state : int, RandomState or None, default=None
     verbose : int, default=0
+    warm_start : bool, default=False
+        Whether `fit` starts from the factors of the fit before instead of `init`, when there was one.
 
     Attributes
     ----------
@@ -107,6 +108,7 @@ class CNMF(PlainNMF):
         max_iter: int = 200,
         random_state: RandomStateLike = None,
         verbose: int = 0,
+        warm_start: bool = False,
     ) -> None:
         self.n_components = n_components
         self.init = init
@@ -115,6 +117,7 @@ class CNMF(PlainNMF):
         self.max_iter = max_iter
         self.random_state = random_state
         self.verbose = verbose
+        self.warm_start = warm_start
 
     def fit(  # type: ignore[override]
         self,
@@ -140,24 +143,22 @@ class CNMF(PlainNMF):
         -------
         self
         """
-        return self._fitted(lambda: self._learn_grouped(X, y, as_matrices(factors), on_sweep))
+        return self._fitted(lambda: self._learn_grouped(X, y, self._start(factors, None), on_sweep))
 
-    def _learn_grouped(
-        self, X: Matrix, y: object, factors: Sequence[Array] | None, on_sweep: OnSweep | None
-    ) -> History:
+    def _learn_grouped(self, X: Matrix, y: object, start: Start, on_sweep: OnSweep | None) -> History:
         """Check, optimise on the groups, and keep the result for the samples."""
         X = self._validated(X, reset=True)
         self.classes_, index = split_labels(y, X.shape[0])
         _check_several(self.classes_)
         groups = Groups.of(index, len(self.classes_))
-        sizes = self._sizes(X.shape[1], factors)
-        self._check_rank_of_groups(sizes[0], (len(groups.counts), X.shape[1]))
-        self._check_start(X, sizes, factors, None)
+        sizes = self._sizes(X.shape[1], start.factors)
+        self._check_start(X, sizes, start)
+        if not start.factors:
+            self._check_rank_of_groups(sizes[0], (len(groups.counts), X.shape[1]))
         with Workers() as workers:
             engine = RowsInMemory(X, workers)
-            state, history = self._optimise(
-                self._grouped(engine, X, groups), sizes, factors, None, Run(verbose=int(self.verbose)), on_sweep
-            )
+            grouped = self._grouped(engine, X, groups)
+            state, history = self._optimise(grouped, sizes, start, Run(verbose=int(self.verbose)), on_sweep)
             self._keep(engine, replace(state, codes=groups.expanded(state.codes)))
         return history
 

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import StrOptions
 from deepnmf.arrays import Array
 from deepnmf.engines import Engine
 from deepnmf.models.activated import ActivatedEstimator
-from deepnmf.models.base import Init, KeepCodes, RandomStateLike, SolverName
+from deepnmf.models.base import Init, KeepCodes, RandomStateLike, SolverName, Start
 from deepnmf.models.checks import per_layer
 from deepnmf.objective import Chain
 from deepnmf.solvers import History, OnSweep, Run, State, pretrain
@@ -43,6 +43,9 @@ class MultilayerNMF(ActivatedEstimator):
         Whether `codes_` holds the top layer's codes or every layer's.
     random_state : int, RandomState or None, default=None
     verbose : int, default=0
+    warm_start : bool, default=False
+        Whether each layer starts from its factor of the fit before instead of `init`, when there was one. As the
+        layers below move on, a layer has something else to fit, and its loss may begin above where it ended.
 
     Attributes
     ----------
@@ -82,6 +85,7 @@ class MultilayerNMF(ActivatedEstimator):
         keep_codes: KeepCodes = "top",
         random_state: RandomStateLike = None,
         verbose: int = 0,
+        warm_start: bool = False,
     ) -> None:
         self.layer_sizes = layer_sizes
         self.theta = theta
@@ -94,6 +98,7 @@ class MultilayerNMF(ActivatedEstimator):
         self.keep_codes = keep_codes
         self.random_state = random_state
         self.verbose = verbose
+        self.warm_start = warm_start
 
     def _smoothing(self, depth: int) -> tuple[float, ...]:
         return per_layer(self.theta, depth, "theta", 0, 1)
@@ -102,19 +107,19 @@ class MultilayerNMF(ActivatedEstimator):
         self,
         engine: Engine,
         sizes: tuple[int, ...],
-        factors: Sequence[Array] | None,
-        codes: Array | None,
+        start: Start,
         run: Run,
         on_sweep: OnSweep | None,
     ) -> tuple[State, History]:
         """Fit one layer after the other, and nothing else."""
-        if codes is not None:
+        if start.codes is not None:
             raise ValueError("codes cannot start a MultilayerNMF: its layers are fitted from the data upwards.")
         theta = self._smoothing(len(sizes))
         plan = self._plan(check_random_state(self.random_state), run, self.max_iter, self.tol, on_sweep)
-        given = [np.asarray(Z, dtype=np.float64) for Z in factors or []]
+        factors = [np.asarray(Z, dtype=np.float64) for Z in start.factors]
         objectives = self._layer_objectives(len(sizes))
-        stack = pretrain(engine, sizes, theta, objectives, plan, given=given, activation=self._between)
+        given, begun = ((), factors) if start.warm else (factors, ())
+        stack = pretrain(engine, sizes, theta, objectives, plan, given=given, begun=begun, activation=self._between)
         history = replace(stack.history, stop_reason="max_iter") if stack.unfinished else stack.history
         return State(stack.codes, Chain.of(stack.factors, theta)), history
 

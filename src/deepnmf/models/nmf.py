@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_non_negative
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator
+from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator, Start
 from deepnmf.objective import Chain, ElasticNet, Objective
 from deepnmf.solvers import SOLVERS, OnSweep
 
@@ -29,8 +29,8 @@ class PlainNMF(ShallowEstimator):
         """The number of features."""
         return len(self.components_)
 
-    def _sizes(self, n_features: int, factors: Sequence[Array] | None) -> tuple[int, ...]:
-        if self.n_components == "auto" and factors is not None:
+    def _sizes(self, n_features: int, factors: Sequence[Array]) -> tuple[int, ...]:
+        if self.n_components == "auto" and factors:
             return (len(factors[0]),)
         return (n_features if self.n_components in ("auto", None) else int(self.n_components),)
 
@@ -65,6 +65,8 @@ class NMF(PlainNMF):
     l1_ratio : float, default=0
         Share of the penalty that is L1, the rest is L2.
     verbose : int, default=0
+    warm_start : bool, default=False
+        Whether `fit` starts from the factors of the fit before instead of `init`, when there was one.
     shuffle : bool, default=False
         Accepted for compatibility; the order of coordinates is fixed.
 
@@ -117,6 +119,7 @@ class NMF(PlainNMF):
         alpha_H: float | Literal["same"] = "same",
         l1_ratio: float = 0.0,
         verbose: int = 0,
+        warm_start: bool = False,
         shuffle: bool = False,
     ) -> None:
         self.n_components = n_components
@@ -130,6 +133,7 @@ class NMF(PlainNMF):
         self.alpha_H = alpha_H
         self.l1_ratio = l1_ratio
         self.verbose = verbose
+        self.warm_start = warm_start
         self.shuffle = shuffle
 
     def fit(  # type: ignore[override]
@@ -195,14 +199,12 @@ class NMF(PlainNMF):
                 " only the Frobenius loss (2) is supported."
             )
 
-    def _check_start(
-        self, X: Matrix, sizes: tuple[int, ...], factors: Sequence[Array] | None, codes: Array | None
-    ) -> None:
+    def _check_start(self, X: Matrix, sizes: tuple[int, ...], start: Start) -> None:
         """Refuse a custom start in scikit-learn's words."""
-        if self.init != "custom":
-            return super()._check_start(X, sizes, factors, codes)
-        H = _check_init(factors[0] if factors else None, (sizes[0], X.shape[1]), "NMF (input H)")
-        W = _check_init(codes, (X.shape[0], sizes[0]), "NMF (input W)")
+        if self.init != "custom" or start.warm:
+            return super()._check_start(X, sizes, start)
+        H = _check_init(start.factors[0] if start.factors else None, (sizes[0], X.shape[1]), "NMF (input H)")
+        W = _check_init(start.codes, (X.shape[0], sizes[0]), "NMF (input W)")
         if H.dtype != X.dtype or W.dtype != X.dtype:
             raise TypeError(
                 f"H and W should have the same dtype as X. Got H.dtype = {H.dtype} and W.dtype = {W.dtype}."
