@@ -19,6 +19,7 @@ from deepnmf.models.checks import (
     check_start,
     check_start_array,
     check_warm_start,
+    factor_shapes,
     layer_sizes,
 )
 from deepnmf.models.fitted import FittedChain
@@ -270,7 +271,7 @@ class ChainEstimator(FittedChain):
 
     def _check_start(self, X: Matrix, sizes: tuple[int, ...], start: Start) -> None:
         if start.warm:
-            return check_warm_start(start.factors, list(zip(sizes, (X.shape[1], *sizes), strict=False)))
+            return check_warm_start(start.factors, factor_shapes(X.shape[1], sizes))
         whom = type(self).__name__
         check_start(self.init, start.factors, X.shape, sizes, whom, self._nonnegative)
         if start.codes is not None:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, RowsInMemory, Workers
 from deepnmf.models.base import KeepCodes, RandomStateLike
-from deepnmf.models.checks import check_output_layer, check_rank, check_warm_start, layer_sizes
+from deepnmf.models.checks import check_output_layer, check_rank, check_warm_start, factor_shapes, layer_sizes
 from deepnmf.models.factorization import Factorization
 from deepnmf.models.labels import UNKNOWN, one_hot, split_labels
 from deepnmf.objective import ACTIVATIONS, Activation
@@ -251,7 +251,7 @@ class GDNMF(Factorization):
         if self._begins_warm():
             found = [*self.factors_, *self.basis_factors_, self.shallow_components_]
             across = (0, 0) if self.paths == "shallow" else (sizes[0], *basis_sizes)
-            layers = zip(sizes, (shape[1], *sizes), strict=False)
+            layers = factor_shapes(shape[1], sizes)
             n_shallow = 0 if self.paths == "deep" else sizes[-1]
             check_warm_start(found, [*layers, *pairwise((*across, shape[1])), (n_shallow, shape[1])])
         elif self.init is not None and self.init != "random":

@@ -24,6 +24,7 @@ from deepnmf.models.checks import (
     check_output_layer,
     check_start,
     check_warm_start,
+    factor_shapes,
 )
 from deepnmf.models.factorization import Factorization
 from deepnmf.models.labels import UNKNOWN, described_classes, one_hot, restored_classes, split_labels
@@ -149,7 +150,7 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         sizes = self._sizes()
         check_output_layer(self._output_layer_index, len(sizes))
         if self._begins_warm(factors):
-            check_warm_start(self.factors_, list(zip(sizes, (X.shape[1], *sizes), strict=False)))
+            check_warm_start(self.factors_, factor_shapes(X.shape[1], sizes))
             return self.factors_
         given = as_matrices(factors) or []
         check_start(self.init, given, X.shape, sizes, type(self).__name__, nonnegative=True)
