@@ -4,6 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from deepnmf import (
+    CNMF,
     GDNMF,
     GNMF,
     NMF,
@@ -27,6 +28,7 @@ SMALL = [
     NMF(4, random_state=0),
     NSNMF(4, theta=0.3, random_state=0),
     SemiNMF(4, random_state=0),
+    CNMF(4, random_state=0),
     MultilayerNMF((8, 4), random_state=0, max_iter=40),
     DeepNSNMF(**DEEP),
     SparseDeepNMF(**DEEP),

@@ -8,6 +8,7 @@ from deepnmf.version import __version__
 if TYPE_CHECKING:
     from deepnmf import datasets, metrics
     from deepnmf.models import (
+        CNMF,
         GDNMF,
         GNMF,
         NMF,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 # Loaded when asked for: the command line answers --help without waiting for scikit-learn.
 _HOMES = {
+    "CNMF": "models",
     "GDNMF": "models",
     "GNMF": "models",
     "NMF": "models",
@@ -52,6 +54,7 @@ _HOMES = {
 _MODULES = ("datasets", "metrics", "models", "plotting")
 
 __all__ = [
+    "CNMF",
     "GDNMF",
     "GNMF",
     "NMF",

@@ -110,6 +110,24 @@ def test_stopping_does_not_depend_on_how_good_the_start_was(theta):
     assert again.loss_curve_[-1] <= model.loss_curve_[-1] * (1 + 1e-9)
 
 
+@pytest.mark.parametrize(
+    "model",
+    [
+        DeepNSNMF((8, 4), theta=0.0),
+        DeepNSNMF((20, 8, 4), theta=(0.1, 0.3, 0.5)),
+        SparseDeepNMF((8, 4), penalty="R", code_penalty=0.1),
+        DeepSemiNMF((8, 4)),
+        DeepSemiNMF((4, 8), init="random"),
+    ],
+    ids=name_of,
+)
+def test_a_start_from_the_factors_of_a_fit_begins_where_it_ended(model):
+    X = data(noise=0.3)
+    model = fitted(model, X, random_state=0)
+    again = clone(model).set_params(max_iter=1).fit(X, factors=model.factors_)
+    assert again.loss_curve_[0] <= model.loss_curve_[-1] * (1 + 1e-9)
+
+
 @pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-6])
 def test_a_smaller_tolerance_ends_lower(tol):
     X = data(noise=0.3)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from catalogue import data
-from deepnmf import NMF, NSNMF, DeepNSNMF, DeepSemiNMF, MultilayerNMF, SemiNMF, SparseDeepNMF
+from deepnmf import CNMF, NMF, NSNMF, DeepNSNMF, DeepSemiNMF, MultilayerNMF, SemiNMF, SparseDeepNMF
 from deepnmf.objective import ACTIVATIONS, ActivatedObjective, Chain
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -26,6 +26,14 @@ def test_one_layer_of_deep_nsnmf_is_nsnmf(theta):
 def test_one_layer_of_sparse_deep_nmf_is_nmf():
     X = data()
     same(SparseDeepNMF((5,), init="nndsvda", **RUN).fit(X), NMF(5, **RUN).fit(X))
+
+
+@pytest.mark.parametrize("y", [None, np.full(60, -1), np.full(60, None)], ids=["no y", "-1", "None"])
+@pytest.mark.parametrize("solver", ["cd", "mu"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_without_labels_constrained_nmf_is_nmf(y, solver, order):
+    X = np.asarray(data(), order=order)
+    same(CNMF(5, solver=solver, **RUN).fit(X, y), NMF(5, solver=solver, **RUN).fit(X))
 
 
 def test_one_layer_of_deep_semi_nmf_is_semi_nmf():

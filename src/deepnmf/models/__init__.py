@@ -1,5 +1,6 @@
 """The named estimators, one file a paper."""
 
+from deepnmf.models.cnmf import CNMF
 from deepnmf.models.deep_nmf_network import DeepNMFNetwork
 from deepnmf.models.deep_nsnmf import DeepNSNMF
 from deepnmf.models.deep_semi_nmf import DeepSemiNMF
@@ -18,6 +19,7 @@ from deepnmf.models.wsf import WSF
 from deepnmf.models.wsfma import WSFMA
 
 __all__ = [
+    "CNMF",
     "GDNMF",
     "GNMF",
     "MODELS",

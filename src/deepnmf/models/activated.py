@@ -1,14 +1,15 @@
 """Deep models with an activation between their layers."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from deepnmf.arrays import Array
 from deepnmf.engines import Engine, RowsInMemory
-from deepnmf.models.base import DeepEstimator
+from deepnmf.models.base import DeepEstimator, Start
 from deepnmf.models.checks import layer_sizes
-from deepnmf.objective import ACTIVATIONS, ActivatedObjective, Activation, Chain, Objective
+from deepnmf.objective import ACTIVATIONS, ActivatedObjective, Activation, Chain, CodePenalty, Objective
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.solvers import (
     SOLVERS,
@@ -38,6 +39,20 @@ class ActivatedEstimator(DeepEstimator):
             return super()._descent(engine, objective)
         activated = ActivatedObjective(self._between, objective.penalties, objective.graphs)
         return ActivatedDescent(engine, activated, SOLVERS[self._solver_name])
+
+    def _solved_codes(self, engine: Engine, chain: Chain, start: Start) -> Array:
+        if self._between is None:
+            return super()._solved_codes(engine, chain, start)
+        penalty = self._objective(chain.depth, (engine.n_samples, engine.n_features)).code_penalty(chain)
+        decoders = [chain.smoothed(layer) for layer in range(chain.depth)]
+        others = self._codes_before() if start.warm else np.empty((0, len(decoders[-1])))
+        return self._encoder_of(decoders, penalty, others).encode(engine)
+
+    def _codes_before(self) -> Array:
+        """Codes of the fit before, in the scale it was optimised in."""
+        *lower, top = self._optimised_norms
+        Z = self._chain.with_row_norms(lower, self._degree).factors[-1]
+        return self._as_fitted(self.codes_[-1]) / (top * inverse_norms(Z))
 
     def _lower_codes(self, engine: Engine, codes: Array) -> list[Array]:
         """What the fitted codes stand for on the layers below."""
@@ -83,13 +98,17 @@ class ActivatedEstimator(DeepEstimator):
         return encoder.values_below(encoder.encode(engine))[layer].astype(engine.dtype, copy=False)
 
     def _encoder(self) -> ActivatedEncoder:
-        codes = self._as_fitted(self.codes_[-1]).astype(np.float64)
+        codes = self._as_fitted(self.codes_[-1])
+        decoders = [self._layer_decoder(layer) for layer in range(len(self.factors_))]
+        return self._encoder_of(decoders, self._code_penalties[-1], codes)
+
+    def _encoder_of(self, decoders: Sequence[Array], penalty: CodePenalty, others: Array) -> ActivatedEncoder:
         return ActivatedEncoder(
-            decoders=tuple(self._layer_decoder(layer).astype(np.float64) for layer in range(len(self.factors_))),
+            decoders=tuple(Z.astype(np.float64) for Z in decoders),
             activation=ACTIVATIONS[self.activation],
-            penalty=self._code_penalties[-1],
+            penalty=penalty,
             nonnegative=self._nonnegative,
-            others=codes[:: -(-len(codes) // MOST_OTHERS)],
+            others=others[:: max(1, -(-len(others) // MOST_OTHERS))].astype(np.float64),
         )
 
     def _layer_by_layer(self, engine: Engine, layer: int) -> Array:

@@ -13,7 +13,15 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, RowsInMemory, Workers
-from deepnmf.models.checks import as_matrices, check_output_layer, check_start, check_start_array, layer_sizes
+from deepnmf.models.checks import (
+    as_matrices,
+    check_output_layer,
+    check_start,
+    check_start_array,
+    check_warm_start,
+    factor_shapes,
+    layer_sizes,
+)
 from deepnmf.models.fitted import FittedChain
 from deepnmf.objective import NO_GRAPHS, Activation, Chain, CodePenalty, Graphs, Objective
 from deepnmf.objective.chain import inverse_norms
@@ -29,6 +37,7 @@ from deepnmf.solvers import (
     Run,
     Stack,
     State,
+    encode_rows,
     minimise,
     nonnegative_start,
     pretrain,
@@ -40,12 +49,20 @@ GraphsOf = Callable[[Matrix, int], Graphs]
 
 
 @dataclass(frozen=True)
+class Start:
+    """What a fit begins from where that is not left to `init`."""
+
+    factors: Sequence[Array] = ()  # Z_1..Z_k
+    codes: Array | None = None
+    warm: bool = False  # whether these are the factors of the fit before
+
+
+@dataclass(frozen=True)
 class Task:
-    """One fit: the layers, what is given to start from, what is known of the samples, and who watches."""
+    """One fit: the layers, what it begins from, what is known of the samples, and who watches."""
 
     sizes: tuple[int, ...]
-    factors: tuple[Array, ...]
-    codes: Array | None
+    start: Start
     graphs: Graphs
     run: Run
     on_sweep: OnSweep | None
@@ -66,7 +83,7 @@ class ChainEstimator(FittedChain):
     # ------------------------------------------------------------------ what a model says of itself
 
     @abstractmethod
-    def _sizes(self, n_features: int, factors: Sequence[Array] | None) -> tuple[int, ...]:
+    def _sizes(self, n_features: int, factors: Sequence[Array]) -> tuple[int, ...]:
         """Return the layer sizes r_1..r_m; factors to start from may decide them."""
 
     def _smoothing(self, depth: int) -> tuple[float, ...]:
@@ -104,6 +121,11 @@ class ChainEstimator(FittedChain):
     def _between(self) -> Activation | None:
         """The activation between layers; None where the chain is linear."""
         return None
+
+    @property
+    def _degree(self) -> float:
+        """The q of f(s u) = s^q f(u) between layers; 1 too where f lets no scale through, and none is moved there."""
+        return 1.0 if self._between is None else self._between.degree or 1.0
 
     _keeps_lower_codes = False
     _pretrain_max_iter = 0
@@ -149,24 +171,23 @@ class ChainEstimator(FittedChain):
         on_sweep: OnSweep | None = None,
         graphs: GraphsOf | None = None,
     ) -> Self:
-        return self._fitted(lambda: self._learn(X, as_matrices(factors), codes, on_sweep, graphs))
+        return self._fitted(lambda: self._learn(X, self._start(factors, codes), on_sweep, graphs))
 
-    def _learn(
-        self,
-        X: Matrix,
-        factors: Sequence[Array] | None,
-        codes: Array | None,
-        on_sweep: OnSweep | None,
-        graphs: GraphsOf | None,
-    ) -> History:
+    def _start(self, factors: Sequence[Array] | None, codes: Array | None) -> Start:
+        if self._begins_warm(factors, codes):
+            # Penalties may hang on the scale, so the fit goes on in that of its optimisation, not as it was handed out.
+            chain = self._chain.with_row_norms(self._optimised_norms, self._degree)
+            return Start(chain.factors, warm=True)
+        return Start([np.asarray(Z, dtype=np.float64) for Z in as_matrices(factors) or ()], codes)
+
+    def _learn(self, X: Matrix, start: Start, on_sweep: OnSweep | None, graphs: GraphsOf | None) -> History:
         """Check, optimise, and keep the result."""
         X = self._validated(X, reset=True)
-        sizes = self._sizes(X.shape[1], factors)
+        sizes = self._sizes(X.shape[1], start.factors)
         check_output_layer(self._output_layer_index, len(sizes))
-        self._check_start(X, sizes, factors, codes)
-        given = tuple(np.asarray(Z, dtype=np.float64) for Z in factors or ())
+        self._check_start(X, sizes, start)
         known = NO_GRAPHS if graphs is None else graphs(X, len(sizes))
-        task = Task(sizes, given, codes, known, Run(verbose=int(self.verbose)), on_sweep)
+        task = Task(sizes, start, known, Run(verbose=int(self.verbose)), on_sweep)
         with Workers() as workers:
             engine = RowsInMemory(X, workers)
             state, history = self._optimise(engine, task)
@@ -192,21 +213,23 @@ class ChainEstimator(FittedChain):
 
     def _begin(self, engine: Engine, task: Task) -> tuple[Array, Chain]:
         """Return the start: given factors first, pre-trained ones above them."""
-        rng = check_random_state(self.random_state)
-        depth, factors = len(task.sizes), task.factors
-        plan = self._plan(rng, task.run, self._pretrain_max_iter if depth > 1 else 0, self._pretrain_tol)
-        if task.codes is None or len(factors) < depth:
-            stack = self._pretrained(engine, task, plan)
-            factors = stack.factors
-        chain = Chain.of(factors, self._smoothing(depth), self._nonnegative)
-        if task.codes is None:
-            return stack.codes, chain
-        codes = np.array(task.codes, dtype=engine.dtype)
+        start, depth = task.start, len(task.sizes)
+        stack = self._pretrained(engine, task) if len(start.factors) < depth else None
+        chain = Chain.of(start.factors if stack is None else stack.factors, self._smoothing(depth), self._nonnegative)
+        if start.codes is None:
+            return self._solved_codes(engine, chain, start) if stack is None else stack.codes, chain
+        codes = np.array(start.codes, dtype=engine.dtype)
         return codes, chain if self._nonnegative else refitted(engine, codes, chain)
 
-    def _pretrained(self, engine: Engine, task: Task, plan: LayerwisePlan) -> Stack:
-        """Fit layer by layer, each with the graphs that are its own."""
-        depth = len(task.sizes)
+    def _solved_codes(self, engine: Engine, chain: Chain, start: Start) -> Array:
+        """Codes that are the best ones for given factors: a start from them is as low as they allow."""
+        objective = self._objective(chain.depth, (engine.n_samples, engine.n_features))
+        return encode_rows(engine, chain.decoder(), objective.code_penalty(chain))
+
+    def _pretrained(self, engine: Engine, task: Task) -> Stack:
+        """Fit the layers above the given ones in turn, each with the graphs that are its own."""
+        depth, rng = len(task.sizes), check_random_state(self.random_state)
+        plan = self._plan(rng, task.run, self._pretrain_max_iter if depth > 1 else 0, self._pretrain_tol)
         objectives = [
             replace(objective, graphs=task.graphs.of_layer(layer))
             for layer, objective in enumerate(self._layer_objectives(depth))
@@ -217,7 +240,7 @@ class ChainEstimator(FittedChain):
             self._smoothing(depth),
             objectives,
             plan,
-            given=task.factors,
+            given=task.start.factors,
             activation=self._between,
         )
 
@@ -245,7 +268,7 @@ class ChainEstimator(FittedChain):
         penalties = [_rescaled(penalty, scale) for penalty, scale in zip(penalties, scales, strict=True)]
         if not any(chain.theta):  # scaling commutes with the chain: let the factors have it
             chain, scales = chain.rescaled(scales), [np.ones_like(scale) for scale in scales]
-        self._set_chain(chain, scales, penalties, engine.dtype)
+        self._set_chain(chain, scales, penalties, state.chain.row_norms(), engine.dtype)
         self.codes_ = [self._handed_out(codes)]
         self.reconstruction_err_ = self._residual(engine, self.codes_[-1], len(self.factors_) - 1)
         if self._keeps_lower_codes:
@@ -267,13 +290,14 @@ class ChainEstimator(FittedChain):
     def _solver_name(self) -> str:
         return str(self.solver)
 
-    def _check_start(
-        self, X: Matrix, sizes: tuple[int, ...], factors: Sequence[Array] | None, codes: Array | None
-    ) -> None:
+    def _check_start(self, X: Matrix, sizes: tuple[int, ...], start: Start) -> None:
+        if start.warm:
+            return check_warm_start(start.factors, factor_shapes(X.shape[1], sizes))
         whom = type(self).__name__
-        check_start(self.init, factors or [], X.shape, sizes, whom, self._nonnegative)
-        if codes is not None:
-            check_start_array(codes, (X.shape[0], sizes[-1]), whom, "codes", nonnegative=True)
+        check_start(self.init, start.factors, X.shape, sizes, whom, self._nonnegative)
+        if start.codes is not None:
+            check_start_array(start.codes, (X.shape[0], sizes[-1]), whom, "codes", nonnegative=True)
+        return None
 
 
 class ShallowEstimator(ChainEstimator):
@@ -284,7 +308,7 @@ class ShallowEstimator(ChainEstimator):
         "n_components": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def _sizes(self, n_features: int, factors: Sequence[Array] | None) -> tuple[int, ...]:
+    def _sizes(self, n_features: int, factors: Sequence[Array]) -> tuple[int, ...]:
         return (int(self.n_components),)
 
 
@@ -300,7 +324,7 @@ class DeepEstimator(ChainEstimator):
         "keep_codes": [StrOptions({"top", "all"})],
     }
 
-    def _sizes(self, n_features: int, factors: Sequence[Array] | None) -> tuple[int, ...]:
+    def _sizes(self, n_features: int, factors: Sequence[Array]) -> tuple[int, ...]:
         return layer_sizes(self.layer_sizes)
 
     @property

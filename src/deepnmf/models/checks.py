@@ -89,9 +89,23 @@ def check_start(
         check_rank(init, shape, sizes)
     if len(factors) > len(sizes):
         raise ValueError(f"factors has {len(factors)} matrices, but the model has {len(sizes)} layers.")
-    widths = (shape[1], *sizes)
-    for layer, Z in enumerate(factors):
-        check_start_array(Z, (sizes[layer], widths[layer]), whom, f"factors[{layer}]", nonnegative)
+    for layer, (Z, expected) in enumerate(zip(factors, factor_shapes(shape[1], sizes), strict=False)):
+        check_start_array(Z, expected, whom, f"factors[{layer}]", nonnegative)
+
+
+def factor_shapes(n_features: int, sizes: tuple[int, ...]) -> list[tuple[int, int]]:
+    """Shapes of Z_1..Z_m."""
+    return list(zip(sizes, (n_features, *sizes), strict=False))
+
+
+def check_warm_start(found: Sequence[Array], expected: Sequence[tuple[int, ...]]) -> None:
+    """Refuse to go on from a fit of other sizes or of an X with other columns."""
+    shapes = [Z.shape for Z in found]
+    if shapes != list(expected):
+        raise ValueError(
+            f"warm_start=True starts from the fit before, whose factors have the shapes {shapes}, but the model needs "
+            f"{list(expected)} for this X."
+        )
 
 
 def check_start_array(array: Array, shape: tuple[int, int], whom: str, name: str, nonnegative: bool) -> None:

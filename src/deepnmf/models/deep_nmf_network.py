@@ -54,6 +54,9 @@ class DeepNMFNetwork(NetworkEstimator):
         Whether `codes_` holds the top layer's codes or every layer's.
     random_state : int, RandomState or None, default=None
     verbose : int, default=0
+    warm_start : bool, default=False
+        Whether `fit` starts from the factors of the fit before instead of `init`, when there was one; its codes, all of
+        which are then kept, serve where they are better than those solved for. They are not part of a saved file.
 
     Attributes
     ----------
@@ -122,6 +125,7 @@ class DeepNMFNetwork(NetworkEstimator):
         keep_codes: KeepCodes = "top",
         random_state: RandomStateLike = None,
         verbose: int = 0,
+        warm_start: bool = False,
     ) -> None:
         self.layer_sizes = layer_sizes
         self.pool_size = pool_size
@@ -137,6 +141,7 @@ class DeepNMFNetwork(NetworkEstimator):
         self.keep_codes = keep_codes
         self.random_state = random_state
         self.verbose = verbose
+        self.warm_start = warm_start
 
     def _sizes(self) -> tuple[int, ...]:
         return layer_sizes(self.layer_sizes)

@@ -36,6 +36,8 @@ class DeepNSNMF(DeepEstimator):
         Whether `codes_` holds the top layer's codes or every layer's.
     random_state : int, RandomState or None, default=None
     verbose : int, default=0
+    warm_start : bool, default=False
+        Whether `fit` starts from the factors of the fit before instead of `init`, when there was one.
 
     Attributes
     ----------
@@ -87,6 +89,7 @@ class DeepNSNMF(DeepEstimator):
         keep_codes: KeepCodes = "top",
         random_state: RandomStateLike = None,
         verbose: int = 0,
+        warm_start: bool = False,
     ) -> None:
         self.layer_sizes = layer_sizes
         self.theta = theta
@@ -100,6 +103,7 @@ class DeepNSNMF(DeepEstimator):
         self.keep_codes = keep_codes
         self.random_state = random_state
         self.verbose = verbose
+        self.warm_start = warm_start
 
     def _smoothing(self, depth: int) -> tuple[float, ...]:  # equation (6), one θ a layer
         return per_layer(self.theta, depth, "theta", 0, 1)

@@ -43,6 +43,8 @@ class DeepSemiNMF(ActivatedEstimator):
         Whether `codes_` holds the top layer's codes or every layer's.
     random_state : int, RandomState or None, default=None
     verbose : int, default=0
+    warm_start : bool, default=False
+        Whether `fit` starts from the factors of the fit before instead of `init`, when there was one.
 
     Attributes
     ----------
@@ -96,6 +98,7 @@ class DeepSemiNMF(ActivatedEstimator):
         keep_codes: KeepCodes = "top",
         random_state: RandomStateLike = None,
         verbose: int = 0,
+        warm_start: bool = False,
     ) -> None:
         self.layer_sizes = layer_sizes
         self.activation = activation
@@ -109,6 +112,7 @@ class DeepSemiNMF(ActivatedEstimator):
         self.keep_codes = keep_codes
         self.random_state = random_state
         self.verbose = verbose
+        self.warm_start = warm_start
 
     def _layer_start(self, engine: Engine, rank: int, rng: RandomState) -> tuple[Array, Array]:
         return free_start(engine, rank, "svd" if self.init == "custom" else self.init, rng)

@@ -51,6 +51,8 @@ class DeepWSF(DeepSemiNMF):
         Whether `codes_` holds the top layer's codes or every layer's.
     random_state : int, RandomState or None, default=None
     verbose : int, default=0
+    warm_start : bool, default=False
+        Whether `fit` starts from the factors of the fit before instead of `init`, when there was one.
 
     Attributes
     ----------
@@ -92,6 +94,7 @@ class DeepWSF(DeepSemiNMF):
         keep_codes: KeepCodes = "top",
         random_state: RandomStateLike = None,
         verbose: int = 0,
+        warm_start: bool = False,
     ) -> None:
         super().__init__(
             layer_sizes,
@@ -106,6 +109,7 @@ class DeepWSF(DeepSemiNMF):
             keep_codes=keep_codes,
             random_state=random_state,
             verbose=verbose,
+            warm_start=warm_start,
         )
         self.graph_weights = graph_weights
         self.label_graph = label_graph

@@ -33,6 +33,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         "tol": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
+        "warm_start": ["boolean"],
     }
 
     # ------------------------------------------------------------------ what a model says of itself
@@ -76,6 +77,10 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             message = f"Maximum number of iterations {self.max_iter} reached. Increase it to improve convergence."
             warnings.warn(message, ConvergenceWarning, stacklevel=4)
         return self
+
+    def _begins_warm(self, *given: object) -> bool:
+        """Whether a fit starts from the one before: where there was one, and no start is given."""
+        return bool(self.warm_start) and hasattr(self, "factors_") and all(part is None for part in given)
 
     # ------------------------------------------------------------------------------------- at work
 

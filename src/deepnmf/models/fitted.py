@@ -40,10 +40,13 @@ class FittedChain(Factorization):
     def _linear_decoder(self, layer: int) -> Array:
         return self._decoder(layer)
 
-    def _set_chain(self, chain: Chain, scales: list[Array], penalties: list[CodePenalty], dtype: Any) -> None:
+    def _set_chain(
+        self, chain: Chain, scales: list[Array], penalties: list[CodePenalty], norms: list[Array], dtype: Any
+    ) -> None:
         self._chain = Chain.of([np.ascontiguousarray(Z, dtype) for Z in chain.factors], chain.theta, chain.nonnegative)
         self._code_scales = scales
         self._code_penalties = penalties
+        self._optimised_norms = norms
         self.factors_ = list(self._chain.factors)
         self.features_ = self._features()
         self.components_ = self.features_[-1]
@@ -69,10 +72,11 @@ class FittedChain(Factorization):
     def _state(self) -> tuple[dict[str, Any], dict[str, list[Array]]]:
         description = {"theta": self._chain.theta, "l1": [penalty.l1 for penalty in self._code_penalties]}
         grams = [penalty.gram for penalty in self._code_penalties]
-        return description, {"factor": self.factors_, "scale": self._code_scales, "penalty": grams}
+        arrays = {"factor": self.factors_, "scale": self._code_scales, "penalty": grams}
+        return description, arrays | {"norm": self._optimised_norms}
 
     def _restore(self, description: dict[str, Any], arrays: dict[str, list[Array]]) -> None:
         factors = arrays["factor"]
         penalties = [CodePenalty(P, l1) for P, l1 in zip(arrays["penalty"], description["l1"], strict=True)]
         chain = Chain.of(factors, description["theta"], self._nonnegative)
-        self._set_chain(chain, arrays["scale"], penalties, factors[0].dtype)
+        self._set_chain(chain, arrays["scale"], penalties, arrays["norm"] or chain.row_norms(), factors[0].dtype)

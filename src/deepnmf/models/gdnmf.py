@@ -1,4 +1,6 @@
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -11,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, RowsInMemory, Workers
 from deepnmf.models.base import KeepCodes, RandomStateLike
-from deepnmf.models.checks import check_output_layer, check_rank, layer_sizes
+from deepnmf.models.checks import check_output_layer, check_rank, check_warm_start, factor_shapes, layer_sizes
 from deepnmf.models.factorization import Factorization
 from deepnmf.models.labels import UNKNOWN, one_hot, split_labels
 from deepnmf.objective import ACTIVATIONS, Activation
@@ -85,6 +87,9 @@ class GDNMF(Factorization):
         Whether `codes_` holds G_m or all of Ĝ_1..G_m.
     random_state : int, RandomState or None, default=None
     verbose : int, default=0
+    warm_start : bool, default=False
+        Whether `fit` starts from all factors of the fit before instead of `init`, when there was one; label factors
+        only where the classes are the same.
 
     Attributes
     ----------
@@ -172,6 +177,7 @@ class GDNMF(Factorization):
         keep_codes: KeepCodes = "top",
         random_state: RandomStateLike = None,
         verbose: int = 0,
+        warm_start: bool = False,
     ) -> None:
         self.layer_sizes = layer_sizes
         self.basis_sizes = basis_sizes
@@ -189,6 +195,7 @@ class GDNMF(Factorization):
         self.keep_codes = keep_codes
         self.random_state = random_state
         self.verbose = verbose
+        self.warm_start = warm_start
 
     # ------------------------------------------------------------------------------------- fitting
 
@@ -213,14 +220,13 @@ class GDNMF(Factorization):
         """Check, optimise, and keep the result."""
         X = self._validated(X, reset=True)
         sizes, basis_sizes = self._sizes(X.shape[1])
-        if self.init is not None and self.init != "random":
-            check_rank(self.init, X.shape, sizes)
-        classes, index = (np.empty(0), np.full(X.shape[0], UNKNOWN)) if y is None else split_labels(y, X.shape[0])
+        self._check_start(X.shape, sizes, basis_sizes)
+        classes, index = split_labels(y, X.shape[0])
         run = Run(verbose=int(self.verbose))
         with Workers() as workers:
             engine = RowsInMemory(X, workers)
             descent = TwoSidedDescent(engine, _labels(index, len(classes), X.dtype), float(self.label_weight))
-            start = self._begin(engine, sizes, basis_sizes, len(classes), run)
+            start = self._begin(engine, sizes, basis_sizes, classes, run)
             state, history = minimise(
                 descent.advance, descent.start(*start), max_iter=self.max_iter, tol=self.tol, run=run, on_sweep=on_sweep
             )
@@ -241,10 +247,32 @@ class GDNMF(Factorization):
             sizes.append(max(1, round(self.decay * sizes[-1])))
         return tuple(sizes[1:])
 
+    def _check_start(self, shape: tuple[int, int], sizes: tuple[int, ...], basis_sizes: tuple[int, ...]) -> None:
+        if self._begins_warm():
+            found = [*self.factors_, *self.basis_factors_, self.shallow_components_]
+            across = (0, 0) if self.paths == "shallow" else (sizes[0], *basis_sizes)
+            layers = factor_shapes(shape[1], sizes)
+            n_shallow = 0 if self.paths == "deep" else sizes[-1]
+            check_warm_start(found, [*layers, *pairwise((*across, shape[1])), (n_shallow, shape[1])])
+        elif self.init is not None and self.init != "random":
+            check_rank(self.init, shape, sizes)
+
     def _begin(
+        self, engine: Engine, sizes: tuple[int, ...], basis_sizes: tuple[int, ...], classes: Array, run: Run
+    ) -> tuple[Array, TwoSided]:
+        """Go on from the fit before, or pre-train."""
+        if not self._begins_warm():
+            return self._pretrained(engine, sizes, basis_sizes, len(classes), run)
+        features, basis = (replace(side, activation=self._map) for side in (self._model.features, self._model.basis))
+        same_classes = np.array_equal(getattr(self, "classes_", np.empty(0)), classes)
+        head = self._model.head if same_classes else np.zeros((len(self._model.head), len(classes)))
+        model = _cast(replace(self._model, features=features, basis=basis, head=head), np.float64)
+        return encode_two_sided(engine, model, self.components_), model
+
+    def _pretrained(
         self, engine: Engine, sizes: tuple[int, ...], basis_sizes: tuple[int, ...], n_classes: int, run: Run
     ) -> tuple[Array, TwoSided]:
-        """Pre-train: NMF in the middle, then each side layer by layer."""
+        """Fit NMF in the middle, then each side layer by layer."""
         rng = check_random_state(self.random_state)
         plan = LayerwisePlan(
             start=lambda rows, rank: nonnegative_start(rows, rank, self.init or "nndsvd", rng),

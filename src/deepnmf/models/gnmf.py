@@ -36,6 +36,8 @@ class GNMF(ShallowEstimator):
         Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
     random_state : int, RandomState or None, default=None
     verbose : int, default=0
+    warm_start : bool, default=False
+        Whether `fit` starts from the factors of the fit before instead of `init`, when there was one.
 
     Attributes
     ----------
@@ -71,6 +73,7 @@ class GNMF(ShallowEstimator):
         tol: float = 1e-4,
         random_state: RandomStateLike = None,
         verbose: int = 0,
+        warm_start: bool = False,
     ) -> None:
         self.n_components = n_components
         self.graph_weights = graph_weights
@@ -81,6 +84,7 @@ class GNMF(ShallowEstimator):
         self.tol = tol
         self.random_state = random_state
         self.verbose = verbose
+        self.warm_start = warm_start
 
     def fit(
         self,

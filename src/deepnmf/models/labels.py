@@ -13,7 +13,9 @@ UNKNOWN = -1
 
 
 def split_labels(y: Any, n_samples: int) -> tuple[Array, Array]:
-    """Return the classes, sorted, and each sample's index among them, -1 where the label is unknown."""
+    """Return the classes, sorted, and each sample's index among them, -1 where the label is unknown; y may be None."""
+    if y is None:
+        return np.empty(0, dtype=int), np.full(n_samples, UNKNOWN)
     y = column_or_1d(y, warn=True)
     if len(y) != n_samples:
         raise ValueError(f"y has {len(y)} labels, but X has {n_samples} samples: one a sample is expected.")
@@ -82,6 +84,16 @@ def _of_their_own_type(classes: Array) -> Array:
     """Text among None is text, integers among NaN are integers."""
     classes = np.array(classes.tolist()) if classes.dtype == object else classes
     return classes.astype(np.int64) if classes.dtype.kind == "f" and (classes == np.round(classes)).all() else classes
+
+
+def described_classes(classes: Array) -> dict[str, Any]:
+    """Classes as a file's description holds them."""
+    return {"classes": classes.tolist(), "type_of_classes": classes.dtype.str}
+
+
+def restored_classes(description: dict[str, Any]) -> Array:
+    """Classes out of a file's description, of their own type again."""
+    return np.array(description["classes"], dtype=description["type_of_classes"])
 
 
 def one_hot(index: Array, n_classes: int, dtype: Any) -> Array:

@@ -1,6 +1,7 @@
 import os
 from typing import Any
 
+from deepnmf.models.cnmf import CNMF
 from deepnmf.models.deep_nmf_network import DeepNMFNetwork
 from deepnmf.models.deep_nsnmf import DeepNSNMF
 from deepnmf.models.deep_semi_nmf import DeepSemiNMF
@@ -23,6 +24,7 @@ MODELS = (
     NMF,
     NSNMF,
     SemiNMF,
+    CNMF,
     MultilayerNMF,
     DeepNSNMF,
     SparseDeepNMF,

@@ -12,7 +12,7 @@ from deepnmf.models.activated import ActivatedEstimator
 from deepnmf.models.base import Init, KeepCodes, RandomStateLike, SolverName, Task
 from deepnmf.models.checks import per_layer
 from deepnmf.objective import Chain
-from deepnmf.solvers import History, State
+from deepnmf.solvers import History, State, pretrain
 
 
 class MultilayerNMF(ActivatedEstimator):
@@ -42,6 +42,9 @@ class MultilayerNMF(ActivatedEstimator):
         Whether `codes_` holds the top layer's codes or every layer's.
     random_state : int, RandomState or None, default=None
     verbose : int, default=0
+    warm_start : bool, default=False
+        Whether each layer starts from its factor of the fit before instead of `init`, when there was one. As the
+        layers below move on, a layer has something else to fit, and its loss may begin above where it ended.
 
     Attributes
     ----------
@@ -81,6 +84,7 @@ class MultilayerNMF(ActivatedEstimator):
         keep_codes: KeepCodes = "top",
         random_state: RandomStateLike = None,
         verbose: int = 0,
+        warm_start: bool = False,
     ) -> None:
         self.layer_sizes = layer_sizes
         self.theta = theta
@@ -93,18 +97,25 @@ class MultilayerNMF(ActivatedEstimator):
         self.keep_codes = keep_codes
         self.random_state = random_state
         self.verbose = verbose
+        self.warm_start = warm_start
 
     def _smoothing(self, depth: int) -> tuple[float, ...]:
         return per_layer(self.theta, depth, "theta", 0, 1)
 
     def _optimise(self, engine: Engine, task: Task) -> tuple[State, History]:
         """Fit one layer after the other, and nothing else."""
-        if task.codes is not None:
+        start, depth = task.start, len(task.sizes)
+        if start.codes is not None:
             raise ValueError("codes cannot start a MultilayerNMF: its layers are fitted from the data upwards.")
-        rng = check_random_state(self.random_state)
-        stack = self._pretrained(engine, task, self._plan(rng, task.run, self.max_iter, self.tol, task.on_sweep))
+        theta = self._smoothing(depth)
+        plan = self._plan(check_random_state(self.random_state), task.run, self.max_iter, self.tol, task.on_sweep)
+        given, begun = ((), start.factors) if start.warm else (start.factors, ())
+        objectives = self._layer_objectives(depth)
+        stack = pretrain(
+            engine, task.sizes, theta, objectives, plan, given=given, begun=begun, activation=self._between
+        )
         history = replace(stack.history, stop_reason="max_iter") if stack.unfinished else stack.history
-        return State(stack.codes, Chain.of(stack.factors, self._smoothing(len(task.sizes)))), history
+        return State(stack.codes, Chain.of(stack.factors, theta)), history
 
     def _encoded(self, engine: Engine, layer: int) -> Array:
         """Layer by layer, as it was fitted."""

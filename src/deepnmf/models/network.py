@@ -17,9 +17,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, RowsInMemory, RowsWithHoles, Workers
-from deepnmf.models.checks import as_matrices, check_any_observed, check_groups, check_output_layer, check_start
+from deepnmf.models.checks import (
+    as_matrices,
+    check_any_observed,
+    check_groups,
+    check_output_layer,
+    check_start,
+    check_warm_start,
+    factor_shapes,
+)
 from deepnmf.models.factorization import Factorization
-from deepnmf.models.labels import UNKNOWN, one_hot, split_labels
+from deepnmf.models.labels import UNKNOWN, described_classes, one_hot, restored_classes, split_labels
 from deepnmf.models.readout import Readout
 from deepnmf.objective import Chain
 from deepnmf.objective.chain import inverse_norms
@@ -108,17 +116,18 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         -------
         self
         """
-        return self._fitted(lambda: self._learn(X, y, groups, as_matrices(factors) or [], on_sweep))
+        return self._fitted(lambda: self._learn(X, y, groups, factors, on_sweep))
 
     def _learn(
-        self, X: Matrix, y: object, groups: object, factors: Sequence[Array], on_sweep: OnSweep | None
+        self, X: Matrix, y: object, groups: object, factors: Sequence[Array] | None, on_sweep: OnSweep | None
     ) -> History:
         """Check, optimise, and keep the result."""
         X = self._validated(X, reset=True)
         check_any_observed(X)
-        self._check_start(X, factors)
+        before = self._codes_before(X.shape[0]) if self._begins_warm(factors) else None
+        factors = self._checked_start(X, factors)
         poolings = self._poolings(groups, X.shape[0])
-        labels = _known_labels(y, X.shape[0])
+        labels = KnownLabels(*split_labels(y, X.shape[0]))
         run = Run(verbose=int(self.verbose))
         with Workers() as workers:
             engine = _rows_of(X, workers)
@@ -127,7 +136,7 @@ class NetworkEstimator(ClassifierMixin, Factorization):
             )
             state, history = minimise(
                 descent.advance,
-                self._start(engine, descent, poolings, factors, run),
+                self._start(engine, descent, poolings, factors, before, run),
                 max_iter=self.max_iter,
                 tol=self.tol,
                 run=run,
@@ -136,10 +145,16 @@ class NetworkEstimator(ClassifierMixin, Factorization):
             self._keep(engine, state.network, poolings, labels)
         return history
 
-    def _check_start(self, X: Matrix, factors: Sequence[Array]) -> None:
+    def _checked_start(self, X: Matrix, factors: Sequence[Array] | None) -> Sequence[Array]:
+        """Return the factors to start from: given ones, those of the fit before, or none."""
         sizes = self._sizes()
         check_output_layer(self._output_layer_index, len(sizes))
-        check_start(self.init, factors, X.shape, sizes, type(self).__name__, nonnegative=True)
+        if self._begins_warm(factors):
+            check_warm_start(self.factors_, factor_shapes(X.shape[1], sizes))
+            return self.factors_
+        given = as_matrices(factors) or []
+        check_start(self.init, given, X.shape, sizes, type(self).__name__, nonnegative=True)
+        return given
 
     def _start(
         self,
@@ -147,9 +162,13 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         descent: NetworkDescent,
         poolings: Sequence[Pooling],
         factors: Sequence[Array],
+        before: Sequence[Array] | None,
         run: Run,
     ) -> NetworkState:
-        """Layer upon layer; only what they start from is random."""
+        """Layer upon layer; only what they start from is random. With the codes of the fit before where they are lower.
+
+        Codes found layer by layer know of no feedback: it takes tens of sweeps to be where the fit before was.
+        """
         rng = check_random_state(self.random_state)
         init = "nndsvd" if self.init in (None, "custom") else str(self.init)
         plan = LayerwisePlan(
@@ -161,17 +180,27 @@ class NetworkEstimator(ClassifierMixin, Factorization):
             run=run,
         )
         given = [np.asarray(Z, dtype=np.float64) for Z in factors]
-        return descent.start(*layerwise_start(engine, self._sizes(), poolings, plan, given))
+        start = descent.start(*layerwise_start(engine, self._sizes(), poolings, plan, given))
+        if before is None:
+            return start
+        again = descent.start([H.astype(engine.dtype, copy=False) for H in before], given)
+        return min(start, again, key=lambda state: descent.energy.value(state.network))
 
     def _keep(self, engine: Engine, network: Network, poolings: Sequence[Pooling], labels: KnownLabels) -> None:
         """Set the fitted attributes."""
         self._set_factors([np.ascontiguousarray(Z, engine.dtype) for Z in network.factors])
         self.codes_ = list(network.codes) if self._keeps_lower_codes else [network.codes[-1]]
+        self._codes_to_go_on_from = network.codes if self.warm_start else None
         self.reconstruction_err_ = self._residual(engine, network.codes[-1], network.depth - 1)
         self.classes_ = labels.classes
         self.label_factor_ = network.head
         self._readout = self._learnt_readout(engine, poolings, labels)
         self.transduction_ = self._labels_at(self._transduced_places(labels))
+
+    def _codes_before(self, n_samples: int) -> Sequence[Array] | None:
+        """Codes of every layer in the fit before, where they were kept and there are as many rows again."""
+        codes: Sequence[Array] | None = self._codes_to_go_on_from
+        return codes if codes is not None and len(codes[0]) == n_samples else None
 
     def _set_factors(self, factors: list[Array]) -> None:
         self.factors_ = factors
@@ -357,18 +386,18 @@ class NetworkEstimator(ClassifierMixin, Factorization):
 
     def _state(self) -> tuple[dict[str, Any], dict[str, list[Array]]]:
         places = np.searchsorted(self.classes_, self.transduction_) if len(self.classes_) else self.transduction_
-        description = {"classes": self.classes_.tolist(), "type_of_classes": self.classes_.dtype.str}
         arrays = {
             "factor": self.factors_,
             "label_factor": [self.label_factor_],
             "readout": [self._readout.weights, self._readout.intercept],
             "transduction": [places],
         }
-        return description, arrays
+        return described_classes(self.classes_), arrays
 
     def _restore(self, description: dict[str, Any], arrays: dict[str, list[Array]]) -> None:
         self._set_factors(arrays["factor"])
-        self.classes_ = np.array(description["classes"], dtype=description["type_of_classes"])
+        self._codes_to_go_on_from = None
+        self.classes_ = restored_classes(description)
         (self.label_factor_,) = arrays["label_factor"]
         self._readout = Readout(*arrays["readout"])
         self.transduction_ = self._labels_at(*arrays["transduction"])
@@ -377,12 +406,6 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False
         return tags
-
-
-def _known_labels(y: object, n_samples: int) -> KnownLabels:
-    if y is None:
-        return KnownLabels(np.empty(0, dtype=int), np.full(n_samples, UNKNOWN))
-    return KnownLabels(*split_labels(y, n_samples))
 
 
 def _rows_of(X: Matrix, workers: Workers) -> Engine:

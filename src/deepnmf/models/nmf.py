@@ -9,12 +9,37 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_non_negative
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator
+from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator, Start
 from deepnmf.objective import Chain, ElasticNet, Objective
 from deepnmf.solvers import SOLVERS, OnSweep
 
 
-class NMF(ShallowEstimator):
+class PlainNMF(ShallowEstimator):
+    """X ≈ H Z, all nonnegative, with the parameters of scikit-learn's `NMF` that every NMF of one layer has."""
+
+    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
+        **ShallowEstimator._parameter_constraints,
+        "n_components": [Interval(Integral, 1, None, closed="left"), None, StrOptions({"auto"})],
+        "solver": [StrOptions({"cd", *SOLVERS})],
+    }
+    _default_init = "nndsvda"
+
+    @property
+    def n_components_(self) -> int:
+        """The number of features."""
+        return len(self.components_)
+
+    def _sizes(self, n_features: int, factors: Sequence[Array]) -> tuple[int, ...]:
+        if self.n_components == "auto" and factors:
+            return (len(factors[0]),)
+        return (n_features if self.n_components in ("auto", None) else int(self.n_components),)
+
+    @property
+    def _solver_name(self) -> str:
+        return "hals" if self.solver == "cd" else str(self.solver)
+
+
+class NMF(PlainNMF):
     """X ≈ H Z with X, H, Z >= 0, under the parameters of scikit-learn's `NMF` (Lee & Seung, 1999).
 
     The same problem, solved by coordinate descent with extrapolation (Ang & Gillis, 2019). Features come
@@ -40,6 +65,8 @@ class NMF(ShallowEstimator):
     l1_ratio : float, default=0
         Share of the penalty that is L1, the rest is L2.
     verbose : int, default=0
+    warm_start : bool, default=False
+        Whether `fit` starts from the factors of the fit before instead of `init`, when there was one.
     shuffle : bool, default=False
         Accepted for compatibility; the order of coordinates is fixed.
 
@@ -70,16 +97,13 @@ class NMF(ShallowEstimator):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **ShallowEstimator._parameter_constraints,
-        "n_components": [Interval(Integral, 1, None, closed="left"), None, StrOptions({"auto"})],
-        "solver": [StrOptions({"cd", *SOLVERS})],
+        **PlainNMF._parameter_constraints,
         "beta_loss": [StrOptions({"frobenius", "kullback-leibler", "itakura-saito"}), Real],
         "alpha_W": [Interval(Real, 0, None, closed="left")],
         "alpha_H": [Interval(Real, 0, None, closed="left"), StrOptions({"same"})],
         "l1_ratio": [Interval(Real, 0, 1, closed="both")],
         "shuffle": ["boolean"],
     }
-    _default_init = "nndsvda"
 
     def __init__(
         self,
@@ -95,6 +119,7 @@ class NMF(ShallowEstimator):
         alpha_H: float | Literal["same"] = "same",
         l1_ratio: float = 0.0,
         verbose: int = 0,
+        warm_start: bool = False,
         shuffle: bool = False,
     ) -> None:
         self.n_components = n_components
@@ -108,6 +133,7 @@ class NMF(ShallowEstimator):
         self.alpha_H = alpha_H
         self.l1_ratio = l1_ratio
         self.verbose = verbose
+        self.warm_start = warm_start
         self.shuffle = shuffle
 
     def fit(  # type: ignore[override]
@@ -147,22 +173,8 @@ class NMF(ShallowEstimator):
         return self._fit(X, factors=None if H is None else [H], codes=W, on_sweep=on_sweep)
 
     @property
-    def n_components_(self) -> int:
-        """The number of features."""
-        return len(self.components_)
-
-    @property
     def _n_components(self) -> int:  # scikit-learn's tests of NMF read it
         return self.n_components_
-
-    def _sizes(self, n_features: int, factors: Sequence[Array] | None) -> tuple[int, ...]:
-        if self.n_components == "auto" and factors is not None:
-            return (len(factors[0]),)
-        return (n_features if self.n_components in ("auto", None) else int(self.n_components),)
-
-    @property
-    def _solver_name(self) -> str:
-        return "hals" if self.solver == "cd" else str(self.solver)
 
     def _objective(self, depth: int, shape: tuple[int, int]) -> Objective:
         return Objective((self._penalty(shape),) if self._is_penalised() else ())
@@ -187,14 +199,12 @@ class NMF(ShallowEstimator):
                 " only the Frobenius loss (2) is supported."
             )
 
-    def _check_start(
-        self, X: Matrix, sizes: tuple[int, ...], factors: Sequence[Array] | None, codes: Array | None
-    ) -> None:
+    def _check_start(self, X: Matrix, sizes: tuple[int, ...], start: Start) -> None:
         """Refuse a custom start in scikit-learn's words."""
-        if self.init != "custom":
-            return super()._check_start(X, sizes, factors, codes)
-        H = _check_init(factors[0] if factors else None, (sizes[0], X.shape[1]), "NMF (input H)")
-        W = _check_init(codes, (X.shape[0], sizes[0]), "NMF (input W)")
+        if self.init != "custom" or start.warm:
+            return super()._check_start(X, sizes, start)
+        H = _check_init(start.factors[0] if start.factors else None, (sizes[0], X.shape[1]), "NMF (input H)")
+        W = _check_init(start.codes, (X.shape[0], sizes[0]), "NMF (input W)")
         if H.dtype != X.dtype or W.dtype != X.dtype:
             raise TypeError(
                 f"H and W should have the same dtype as X. Got H.dtype = {H.dtype} and W.dtype = {W.dtype}."

@@ -28,6 +28,8 @@ class SemiNMF(ShallowEstimator):
         Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
     random_state : int, RandomState or None, default=None
     verbose : int, default=0
+    warm_start : bool, default=False
+        Whether `fit` starts from the factors of the fit before instead of `init`, when there was one.
 
     Attributes
     ----------
@@ -62,6 +64,7 @@ class SemiNMF(ShallowEstimator):
         tol: float = 1e-4,
         random_state: RandomStateLike = None,
         verbose: int = 0,
+        warm_start: bool = False,
     ) -> None:
         self.n_components = n_components
         self.init = init
@@ -70,6 +73,7 @@ class SemiNMF(ShallowEstimator):
         self.tol = tol
         self.random_state = random_state
         self.verbose = verbose
+        self.warm_start = warm_start
 
     def _layer_start(self, engine: Engine, rank: int, rng: RandomState) -> tuple[Array, Array]:
         return free_start(engine, rank, "svd" if self.init == "custom" else self.init, rng)

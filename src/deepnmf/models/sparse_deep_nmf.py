@@ -66,6 +66,8 @@ class SparseDeepNMF(ActivatedEstimator):
         Whether `codes_` holds the top layer's codes or every layer's.
     random_state : int, RandomState or None, default=None
     verbose : int, default=0
+    warm_start : bool, default=False
+        Whether `fit` starts from the factors of the fit before instead of `init`, when there was one.
 
     Attributes
     ----------
@@ -125,6 +127,7 @@ class SparseDeepNMF(ActivatedEstimator):
         keep_codes: KeepCodes = "top",
         random_state: RandomStateLike = None,
         verbose: int = 0,
+        warm_start: bool = False,
     ) -> None:
         self.layer_sizes = layer_sizes
         self.activation = activation
@@ -142,8 +145,9 @@ class SparseDeepNMF(ActivatedEstimator):
         self.keep_codes = keep_codes
         self.random_state = random_state
         self.verbose = verbose
+        self.warm_start = warm_start
 
-    def _sizes(self, n_features: int, factors: Sequence[Array] | None) -> tuple[int, ...]:
+    def _sizes(self, n_features: int, factors: Sequence[Array]) -> tuple[int, ...]:
         if self.root_codes and self.activation != "square":
             raise ValueError(f"root_codes=True needs activation='square', got activation={self.activation!r}.")
         return super()._sizes(n_features, factors)

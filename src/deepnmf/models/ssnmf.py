@@ -30,6 +30,9 @@ class SSNMF(NetworkEstimator):
         Tolerance of the start.
     random_state : int, RandomState or None, default=None
     verbose : int, default=0
+    warm_start : bool, default=False
+        Whether `fit` starts from the factors of the fit before instead of `init`, when there was one; its codes, all of
+        which are then kept, serve where they are better than those solved for. They are not part of a saved file.
 
     Attributes
     ----------
@@ -68,6 +71,7 @@ class SSNMF(NetworkEstimator):
         pretrain_tol: float = 1e-4,
         random_state: RandomStateLike = None,
         verbose: int = 0,
+        warm_start: bool = False,
     ) -> None:
         self.n_components = n_components
         self.label_weight = label_weight
@@ -79,6 +83,7 @@ class SSNMF(NetworkEstimator):
         self.pretrain_tol = pretrain_tol
         self.random_state = random_state
         self.verbose = verbose
+        self.warm_start = warm_start
 
     def _sizes(self) -> tuple[int, ...]:
         return (int(self.n_components),)

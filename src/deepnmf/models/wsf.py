@@ -39,6 +39,8 @@ class WSF(SemiNMF):
         Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
     random_state : int, RandomState or None, default=None
     verbose : int, default=0
+    warm_start : bool, default=False
+        Whether `fit` starts from the factors of the fit before instead of `init`, when there was one.
 
     Attributes
     ----------
@@ -75,6 +77,7 @@ class WSF(SemiNMF):
         tol: float = 1e-4,
         random_state: RandomStateLike = None,
         verbose: int = 0,
+        warm_start: bool = False,
     ) -> None:
         super().__init__(
             n_components,
@@ -84,6 +87,7 @@ class WSF(SemiNMF):
             tol=tol,
             random_state=random_state,
             verbose=verbose,
+            warm_start=warm_start,
         )
         self.graph_weights = graph_weights
         self.label_graph = label_graph

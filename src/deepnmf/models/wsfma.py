@@ -34,6 +34,8 @@ class WSFMA(WSF):
         Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
     random_state : int, RandomState or None, default=None
     verbose : int, default=0
+    warm_start : bool, default=False
+        Whether `fit` starts from the factors of the fit before instead of `init`, when there was one.
 
     Attributes
     ----------
@@ -69,6 +71,7 @@ class WSFMA(WSF):
         tol: float = 1e-4,
         random_state: RandomStateLike = None,
         verbose: int = 0,
+        warm_start: bool = False,
     ) -> None:
         super().__init__(
             n_components,
@@ -80,6 +83,7 @@ class WSFMA(WSF):
             tol=tol,
             random_state=random_state,
             verbose=verbose,
+            warm_start=warm_start,
         )
 
     def _graphs(self, X: Matrix, y: object) -> Graphs:

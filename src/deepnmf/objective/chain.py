@@ -75,17 +75,27 @@ class Chain:
         """The factors of B_l = S_{l-1} Z_{l-1} ··· S_1 Z_1, lowest first; empty at layer 1."""
         return [self.smoothed(lower) for lower in range(layer)]
 
-    def with_unit_rows_below(self, degree: float) -> "Chain":
-        """The same function of the codes with unit rows in Z_1..Z_{m-1}, where f(s u) = s^q f(u) stands between layers.
+    def row_norms(self) -> list[Array]:
+        """‖Z_l[j, :]‖ of every layer; a dead row has the norm 1, for others to be divided by."""
+        return [1 / inverse_norms(Z) for Z in self.factors]
 
-        V_l ← V_l D_l⁻¹ wants the argument of f divided by the q-th root of D_l: the columns of Z_{l+1} take it.
+    def with_row_norms(self, norms: Sequence[Array], degree: float) -> "Chain":
+        """The same function of the codes, but for their scale, with other norms of the rows of Z_1..Z_k.
+
+        f(s u) = s^q f(u) stands between layers. V_l ← V_l D_l⁻¹ wants the argument of f divided by the q-th root of
+        D_l: the columns of Z_{l+1} take it.
         """
         factors = list(self.factors)
-        for layer in range(self.depth - 1):
-            scale = inverse_norms(factors[layer])
+        for layer, wanted in enumerate(norms):
+            scale = wanted * inverse_norms(factors[layer])
             factors[layer] = scale[:, None] * factors[layer]
-            factors[layer + 1] = factors[layer + 1] / scale ** (1 / degree)
+            if layer + 1 < self.depth:
+                factors[layer + 1] = factors[layer + 1] / scale ** (1 / degree)
         return replace(self, factors=tuple(factors))
+
+    def with_unit_rows_below(self, degree: float) -> "Chain":
+        """The same function of the codes with unit rows in Z_1..Z_{m-1}."""
+        return self.with_row_norms([np.ones(len(Z)) for Z in self.factors[:-1]], degree)
 
     def rescaled(self, scales: Sequence[Array]) -> "Chain":
         """Z_l ← D_l Z_l D_{l-1}⁻¹ with D_l = diag(scales[l]), D_0 = I."""

@@ -32,7 +32,7 @@ class ActivatedEncoder:
     activation: Activation
     penalty: CodePenalty
     nonnegative: bool
-    others: Array  # codes of other rows
+    others: Array  # codes of other rows, where there are any
 
     def encode(self, engine: Engine) -> Array:
         """Codes of the top layer."""
@@ -86,6 +86,8 @@ class ActivatedEncoder:
 
     def _best_start(self, F: Array) -> Array:
         greedy = self._layer_by_layer(F)
+        if not len(self.others):
+            return greedy
         greedy_values, _ = self._problem.evaluate(greedy, F)
         V, own_values = self._known
         values = own_values - F @ V.T

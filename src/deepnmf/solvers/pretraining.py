@@ -33,10 +33,16 @@ class LayerwisePlan:
     on_sweep: OnSweep | None = None
 
     def fit_layer(
-        self, engine: Engine, rank: int, theta: float, objective: Objective, number: int
+        self,
+        engine: Engine,
+        rank: int,
+        theta: float,
+        objective: Objective,
+        number: int,
+        begun: Array | None = None,
     ) -> tuple[Array, Array, History]:
-        """Fit one layer: its codes, its factor and how it went."""
-        codes, Z = self.start(engine, rank)
+        """Fit one layer, from a factor that was begun where there is one: its codes, its factor and how it went."""
+        codes, Z = self.start(engine, rank) if begun is None else (_encoded(engine, begun, theta, objective), begun)
         descent = ChainDescent(engine, objective, self.solver)
         state, history = minimise(
             descent.advance,
@@ -70,9 +76,10 @@ def pretrain(
     plan: LayerwisePlan,
     *,
     given: Sequence[Array] = (),
+    begun: Sequence[Array] = (),
     activation: Activation | None = None,
 ) -> Stack:
-    """Fit the layers in turn; those whose factor is given are not trained.
+    """Fit the layers in turn; those whose factor is given are not trained, those begun go on from theirs.
 
     What feeds a layer is the codes below, each in units of what it adds to the data, so that
     errors count there as they do in the data; the factor found for it is brought back to the chain's own scale.
@@ -86,7 +93,8 @@ def pretrain(
         if layer < len(given):
             codes, Z = _encoded(rows, given[layer] / scale, theta[layer], objectives[layer]), given[layer]
         else:
-            codes, Z, history = plan.fit_layer(rows, size, theta[layer], objectives[layer], layer + 1)
+            factor = begun[layer] / scale if begun else None
+            codes, Z, history = plan.fit_layer(rows, size, theta[layer], objectives[layer], layer + 1, factor)
             Z = Z * scale
             unfinished = unfinished or history.stop_reason == "max_iter"
             if activation is not None and theta[layer] == 0 and layer + 1 < len(sizes):

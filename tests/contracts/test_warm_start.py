@@ -1,0 +1,187 @@
+"""warm_start: a fit goes on where the one before ended."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import deepnmf
+from catalogue import SMALL, VARIANTS, data, is_linear, name_of
+from deepnmf import (
+    CNMF,
+    GDNMF,
+    NMF,
+    SSNMF,
+    DeepNMFNetwork,
+    DeepNSNMF,
+    DeepSemiNMF,
+    MultilayerNMF,
+    SemiNMF,
+    SparseDeepNMF,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+every_model = pytest.mark.parametrize("model", SMALL, ids=name_of)
+
+X = data(noise=0.3)
+LABELS = np.random.default_rng(1).choice([-1, 0, 1, 2], size=len(X))
+LIFTED = 1.001  # multiplicative steps never leave 0: zeros of their start are lifted a little
+
+
+def has_one_loss(model):
+    """The layers of MultilayerNMF have a loss each, of what the layer below has become."""
+    return not isinstance(model, MultilayerNMF)
+
+
+one_loss = pytest.mark.parametrize("model", [m for m in VARIANTS if has_one_loss(m)], ids=name_of)
+
+
+def warm(model, **changes):
+    return clone(model).set_params(warm_start=True, tol=0, **changes)
+
+
+def starts_at_its_optimum(model):
+    """The truncated SVD is all there is to find."""
+    return isinstance(model, SemiNMF | DeepSemiNMF) and model.init == "svd" and is_linear(model)
+
+
+def slack(model):
+    lifts = isinstance(model, SSNMF | DeepNMFNetwork) or getattr(model, "solver", None) == "mu"
+    return LIFTED if lifts else 1 + 1e-9
+
+
+@one_loss
+def test_a_fit_begins_no_higher_than_the_one_before_ended(model):
+    model = warm(model, max_iter=20).fit(X, LABELS)
+    for _ in range(2):
+        ended = model.loss_curve_[-1]
+        assert model.fit(X, LABELS).loss_curve_[0] <= slack(model) * ended
+
+
+@one_loss
+def test_short_fits_go_on_descending(model):
+    model, losses = warm(model, max_iter=2), []
+    for _ in range(8):
+        losses.append(model.fit(X, LABELS).loss_curve_[-1])
+    assert (np.diff(losses) <= (slack(model) - 1) * losses[0]).all()
+    assert starts_at_its_optimum(model) or losses[-1] < losses[0] * (1 - 1e-6)
+
+
+@one_loss
+def test_single_precision_goes_on_too(model):
+    model = warm(model, max_iter=10).fit(X.astype(np.float32), LABELS)
+    ended = model.loss_curve_[-1]
+    assert model.fit(X.astype(np.float32), LABELS).loss_curve_[0] <= max(slack(model), 1 + 1e-4) * ended
+    assert model.components_.dtype == np.float32
+
+
+@pytest.mark.parametrize("theta", [0.0, 0.2])
+@pytest.mark.parametrize("activation", ["identity", "square"])
+def test_the_lowest_of_greedy_layers_goes_on_descending(activation, theta):
+    model = warm(MultilayerNMF((8, 4), activation=activation, theta=theta, random_state=0), max_iter=3)
+    errors = [np.linalg.norm(X - model.fit(X).decode(model.encode(X, 0), 0)) for _ in range(5)]
+    assert (np.diff(errors) < 0).all()
+
+
+@every_model
+def test_without_it_a_fit_forgets_the_one_before(model):
+    fresh, again = clone(model).fit(X, LABELS), clone(model).fit(X[:40], LABELS[:40]).fit(X, LABELS)
+    first_warm = clone(model).set_params(warm_start=True).fit(X, LABELS)
+    for other in (again, first_warm):
+        assert np.array_equal(fresh.loss_curve_, other.loss_curve_)
+        assert np.array_equal(fresh.components_, other.components_)
+        assert np.array_equal(fresh.codes_[-1], other.codes_[-1])
+
+
+@every_model
+@pytest.mark.parametrize("rows", [slice(40), slice(None, None, -1)], ids=["fewer", "others"])
+def test_other_rows_start_from_the_factors_and_their_own_codes(model, rows):
+    model = warm(model, max_iter=30).fit(X, LABELS)
+    model.fit(X[rows], LABELS[rows])
+    cold = clone(model).fit(X[rows], LABELS[rows])
+    assert model.codes_[-1].shape == cold.codes_[-1].shape
+    assert model.reconstruction_err_ <= 1.2 * cold.reconstruction_err_
+
+
+def other_sizes(model):
+    name = "n_components" if hasattr(model, "n_components") else "layer_sizes"
+    return {name: 5 if name == "n_components" else (8, 5)}
+
+
+def unchanged(model, before):
+    assert model.__dict__.keys() == before.keys()
+    assert all(model.__dict__[name] is before[name] for name in before)
+
+
+@every_model
+def test_a_fit_before_of_other_sizes_is_refused_and_stays(model):
+    model = warm(model).fit(X, LABELS).set_params(**other_sizes(model))
+    before = dict(model.__dict__)
+    with pytest.raises(
+        ValueError, match=r"warm_start=True .* have the shapes \[.*\(4, .*\], but the model needs \[.*\(5, "
+    ):
+        model.fit(X, LABELS)
+    unchanged(model, before)
+
+
+@every_model
+def test_data_with_other_columns_are_refused_and_the_model_stays(model):
+    model = warm(model).fit(X, LABELS)
+    before = dict(model.__dict__)
+    with pytest.raises(ValueError, match=r"warm_start=True .*24\).*, but the model needs .*23\).* for this X"):
+        model.fit(X[:, :-1], LABELS)
+    unchanged(model, before)
+    assert model.transform(X).shape == (60, 4)
+
+
+@pytest.mark.parametrize("model", [DeepNSNMF((8, 4)), DeepNMFNetwork((8, 4)), GDNMF((8, 4))], ids=name_of)
+def test_another_number_of_layers_is_refused(model):
+    model = warm(model, max_iter=3).fit(X).set_params(layer_sizes=(8, 4, 2))
+    with pytest.raises(ValueError, match="warm_start=True"):
+        model.fit(X)
+
+
+@pytest.mark.parametrize("change", [{"paths": "deep"}, {"paths": "shallow"}, {"basis_sizes": (6, 4)}], ids=str)
+def test_other_paths_of_a_two_sided_model_are_refused(change):
+    model = warm(GDNMF((8, 4), random_state=0), max_iter=3).fit(X).set_params(**change)
+    with pytest.raises(ValueError, match="warm_start=True"):
+        model.fit(X)
+
+
+def test_other_classes_go_on_from_the_features():
+    model = warm(GDNMF((8, 4), random_state=0), max_iter=20).fit(X, LABELS)
+    ended = model.reconstruction_err_
+    model.fit(X, np.where(LABELS == 2, -1, LABELS))
+    assert model.classes_.tolist() == [0, 1]
+    assert model.reconstruction_err_ <= 1.01 * ended
+    assert model.fit(X).reconstruction_err_ <= 1.01 * ended
+
+
+@pytest.mark.parametrize(
+    "model", [CNMF(4), DeepNSNMF((8, 4)), SparseDeepNMF((8, 4)), DeepSemiNMF((8, 4)), SSNMF(4)], ids=name_of
+)
+def test_factors_that_are_given_win(model):
+    given = clone(model).set_params(random_state=1, init="random", max_iter=5).fit(X).factors_
+    expected = clone(model).set_params(tol=0, max_iter=5).fit(X, factors=given)
+    model = warm(model, max_iter=5).fit(X)
+    assert np.array_equal(model.fit(X, factors=given).loss_curve_, expected.loss_curve_)
+
+
+def test_a_custom_start_of_nmf_wins_and_is_not_needed_twice():
+    rng = np.random.default_rng(0)
+    W, H = rng.random((60, 4)), rng.random((4, 24))
+    model = warm(NMF(4, init="custom"), max_iter=5).fit(X, W=W, H=H)
+    first = model.loss_curve_
+    assert np.array_equal(model.fit(X, W=W, H=H).loss_curve_, first)
+    assert model.fit(X).loss_curve_[0] <= first[-1]
+
+
+@every_model
+def test_a_loaded_model_goes_on(model, tmp_path):
+    model = warm(model, max_iter=20).fit(X)
+    model.save(tmp_path / "model")
+    ended = model.loss_curve_[-1]
+    loaded = deepnmf.load(tmp_path / "model").fit(X)
+    model.fit(X)
+    if not isinstance(model, DeepNMFNetwork):  # its codes of every layer are not in the file
+        assert np.allclose(loaded.loss_curve_, model.loss_curve_, rtol=1e-9)
+    assert loaded.loss_curve_[-1] <= ended * (1 + 1e-9) or not has_one_loss(model)
