@@ -21,7 +21,7 @@ DEEP = {"layer_sizes": (8, 6, 4), "random_state": 0, "max_iter": 60}
 LABELLED = [
     WSF(4, graph_weights=0.1, random_state=0),
     *(WSF(4, graph_weights=0.1, label_graph=kind, random_state=0) for kind in KINDS[1:]),
-    WSF(4, graph_weights=3.0, solver="mu", init="random", random_state=0),
+    WSF(4, graph_weights=3.0, init="random", random_state=0),
     WSFMA(4, graph_weights=(0.1, 0.01, 0.1), random_state=0),
     DeepWSF(graph_weights=0.1, **DEEP),
     DeepWSF(graph_weights=(0.1, 0, 1.0), label_graph="rbf", **DEEP),

@@ -7,7 +7,7 @@ import numpy as np
 
 from deepnmf.arrays import Array
 from deepnmf.engines import Engine, RowsInMemory
-from deepnmf.models.base import DeepEstimator, Start
+from deepnmf.models.base import DeepEstimator, Task
 from deepnmf.models.checks import layer_sizes
 from deepnmf.objective import ACTIVATIONS, ActivatedObjective, Activation, Chain, CodePenalty, Objective
 from deepnmf.objective.chain import inverse_norms
@@ -40,12 +40,12 @@ class ActivatedEstimator(DeepEstimator):
         activated = ActivatedObjective(self._between, objective.penalties, objective.graphs)
         return ActivatedDescent(engine, activated, SOLVERS[self._solver_name])
 
-    def _solved_codes(self, engine: Engine, chain: Chain, start: Start) -> Array:
+    def _solved_codes(self, engine: Engine, chain: Chain, task: Task) -> Array:
         if self._between is None:
-            return super()._solved_codes(engine, chain, start)
+            return super()._solved_codes(engine, chain, task)
         penalty = self._objective(chain.depth, (engine.n_samples, engine.n_features)).code_penalty(chain)
         decoders = [chain.smoothed(layer) for layer in range(chain.depth)]
-        others = self._codes_before() if start.warm else np.empty((0, len(decoders[-1])))
+        others = self._codes_before() if task.start.warm else np.empty((0, len(decoders[-1])))
         return self._encoder_of(decoders, penalty, others).encode(engine)
 
     def _codes_before(self) -> Array:

@@ -29,7 +29,7 @@ from deepnmf.solvers import (
     NNDSVD,
     SOLVERS,
     ActivatedState,
-    ChainDescent,
+    CoupledDescent,
     Descent,
     History,
     LayerwisePlan,
@@ -38,6 +38,7 @@ from deepnmf.solvers import (
     Stack,
     State,
     encode_rows,
+    linear_descent,
     minimise,
     nonnegative_start,
     pretrain,
@@ -186,9 +187,10 @@ class ChainEstimator(FittedChain):
         sizes = self._sizes(X.shape[1], start.factors)
         check_output_layer(self._output_layer_index, len(sizes))
         self._check_start(X, sizes, start)
-        known = NO_GRAPHS if graphs is None else graphs(X, len(sizes))
-        task = Task(sizes, start, known, Run(verbose=int(self.verbose)), on_sweep)
-        with Workers() as workers:
+        run = Run(verbose=int(self.verbose))
+        with Workers() as workers:  # scikit-learn's neighbours limit BLAS too: only within our own limit is that undone
+            known = NO_GRAPHS if graphs is None else graphs(X, len(sizes))
+            task = Task(sizes, start, known, run, on_sweep)
             engine = RowsInMemory(X, workers)
             state, history = self._optimise(engine, task)
             self._keep(engine, state)
@@ -209,7 +211,7 @@ class ChainEstimator(FittedChain):
 
     def _descent(self, engine: Engine, objective: Objective) -> Descent[Any]:
         """Return what makes the sweeps of the fine-tuning."""
-        return ChainDescent(engine, objective, SOLVERS[self._solver_name])
+        return linear_descent(engine, objective, SOLVERS[self._solver_name])
 
     def _begin(self, engine: Engine, task: Task) -> tuple[Array, Chain]:
         """Return the start: given factors first, pre-trained ones above them."""
@@ -217,14 +219,17 @@ class ChainEstimator(FittedChain):
         stack = self._pretrained(engine, task) if len(start.factors) < depth else None
         chain = Chain.of(start.factors if stack is None else stack.factors, self._smoothing(depth), self._nonnegative)
         if start.codes is None:
-            return self._solved_codes(engine, chain, start) if stack is None else stack.codes, chain
+            return self._solved_codes(engine, chain, task) if stack is None else stack.codes, chain
         codes = np.array(start.codes, dtype=engine.dtype)
         return codes, chain if self._nonnegative else refitted(engine, codes, chain)
 
-    def _solved_codes(self, engine: Engine, chain: Chain, start: Start) -> Array:
+    def _solved_codes(self, engine: Engine, chain: Chain, task: Task) -> Array:
         """Codes that are the best ones for given factors: a start from them is as low as they allow."""
         objective = self._objective(chain.depth, (engine.n_samples, engine.n_features))
-        return encode_rows(engine, chain.decoder(), objective.code_penalty(chain))
+        codes = encode_rows(engine, chain.decoder(), objective.code_penalty(chain))
+        if not task.graphs:
+            return codes
+        return CoupledDescent(engine, replace(objective, graphs=task.graphs), SOLVERS["hals"]).settled(codes, chain)
 
     def _pretrained(self, engine: Engine, task: Task) -> Stack:
         """Fit the layers above the given ones in turn, each with the graphs that are its own."""
@@ -288,7 +293,7 @@ class ChainEstimator(FittedChain):
 
     @property
     def _solver_name(self) -> str:
-        return str(self.solver)
+        return str(getattr(self, "solver", "hals"))
 
     def _check_start(self, X: Matrix, sizes: tuple[int, ...], start: Start) -> None:
         if start.warm:
@@ -347,6 +352,11 @@ class DeepEstimator(ChainEstimator):
 def _rescaled(penalty: CodePenalty, scale: Array) -> CodePenalty:
     """Codes are divided by `scale`, so their quadratic is multiplied by it on both sides."""
     return CodePenalty(scale[:, None] * penalty.gram * scale, penalty.l1)
+
+
+def without_solver(constraints: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Constraints of a model that offers no choice: coupled codes make passes of coordinate descent."""
+    return {name: rules for name, rules in constraints.items() if name != "solver"}
 
 
 KeepCodes = Literal["top", "all"]

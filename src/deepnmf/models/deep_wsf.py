@@ -5,7 +5,7 @@ from typing import Any, Literal, Self
 from sklearn.utils._param_validation import StrOptions
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.models.base import KeepCodes, RandomStateLike, SolverName
+from deepnmf.models.base import KeepCodes, RandomStateLike, without_solver
 from deepnmf.models.checks import per_layer
 from deepnmf.models.deep_semi_nmf import DeepSemiNMF
 from deepnmf.models.labels import split_attributes
@@ -35,8 +35,6 @@ class DeepWSF(DeepSemiNMF):
         g, the map between layers.
     init : {"svd", "kmeans", "random", "custom"}, default="svd"
         Start of each layer, see `DeepSemiNMF`.
-    solver : {"hals", "apg", "pg", "mu"}, default="hals"
-        How the codes of a linear model are updated, see `DeepSemiNMF`.
     max_iter : int, default=200
         Fine-tuning sweeps.
     tol : float, default=1e-4
@@ -72,7 +70,7 @@ class DeepWSF(DeepSemiNMF):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **DeepSemiNMF._parameter_constraints,
+        **without_solver(DeepSemiNMF._parameter_constraints),
         "graph_weights": [Real, "array-like"],
         "label_graph": [StrOptions({"binary", "rbf", "dot"})],
     }
@@ -85,7 +83,6 @@ class DeepWSF(DeepSemiNMF):
         label_graph: Literal["binary", "rbf", "dot"] = "binary",
         activation: Literal["identity", "stanh", "square", "sigmoid", "softplus", "relu"] = "identity",
         init: Literal["svd", "kmeans", "random", "custom"] = "svd",
-        solver: SolverName = "hals",
         max_iter: int = 200,
         tol: float = 1e-4,
         pretrain_max_iter: int = 50,
@@ -100,7 +97,6 @@ class DeepWSF(DeepSemiNMF):
             layer_sizes,
             activation=activation,
             init=init,
-            solver=solver,
             max_iter=max_iter,
             tol=tol,
             pretrain_max_iter=pretrain_max_iter,

@@ -5,7 +5,7 @@ from typing import Any, Self
 from sklearn.utils._param_validation import Interval
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator, SolverName
+from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator, without_solver
 from deepnmf.models.labels import split_attributes
 from deepnmf.objective import NO_GRAPHS, GraphPenalty, Graphs
 from deepnmf.objective.graphs import ClassMeans, FisherScatter
@@ -27,7 +27,6 @@ class DiscriminantNMF(ShallowEstimator):
         δ, below 1: from there on spreading the means would gain more than it costs the fit.
     init : {"nndsvd", "nndsvda", "nndsvdar", "random", "custom"} or None, default=None
         Start; None is "nndsvda".
-    solver : {"hals", "apg", "pg", "mu"}, default="hals"
     max_iter : int, default=200
     tol : float, default=1e-4
         Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
@@ -53,7 +52,7 @@ class DiscriminantNMF(ShallowEstimator):
 
     _default_init = "nndsvda"
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **ShallowEstimator._parameter_constraints,
+        **without_solver(ShallowEstimator._parameter_constraints),
         "within_weight": [Interval(Real, 0, None, closed="left")],
         "between_weight": [Interval(Real, 0, 1, closed="left")],
     }
@@ -65,7 +64,6 @@ class DiscriminantNMF(ShallowEstimator):
         within_weight: float = 0.1,
         between_weight: float = 0.1,
         init: Init = None,
-        solver: SolverName = "hals",
         max_iter: int = 200,
         tol: float = 1e-4,
         random_state: RandomStateLike = None,
@@ -76,7 +74,6 @@ class DiscriminantNMF(ShallowEstimator):
         self.within_weight = within_weight
         self.between_weight = between_weight
         self.init = init
-        self.solver = solver
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state

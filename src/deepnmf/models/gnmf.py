@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator, SolverName
+from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator, without_solver
 from deepnmf.objective import NO_GRAPHS, GraphPenalty, Graphs
 from deepnmf.objective.graphs import EdgeGraph, symmetric
 from deepnmf.solvers import OnSweep
@@ -30,7 +30,6 @@ class GNMF(ShallowEstimator):
         Neighbours of each sample in the graph; it also joins those whose neighbour it is.
     init : {"nndsvd", "nndsvda", "nndsvdar", "random", "custom"} or None, default=None
         Start; None is "nndsvda".
-    solver : {"hals", "apg", "pg", "mu"}, default="hals"
     max_iter : int, default=200
     tol : float, default=1e-4
         Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
@@ -56,7 +55,7 @@ class GNMF(ShallowEstimator):
 
     _default_init = "nndsvda"
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **ShallowEstimator._parameter_constraints,
+        **without_solver(ShallowEstimator._parameter_constraints),
         "graph_weights": [Interval(Real, 0, None, closed="left")],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
     }
@@ -68,7 +67,6 @@ class GNMF(ShallowEstimator):
         graph_weights: float = 100.0,
         n_neighbors: int = 5,
         init: Init = None,
-        solver: SolverName = "hals",
         max_iter: int = 200,
         tol: float = 1e-4,
         random_state: RandomStateLike = None,
@@ -79,7 +77,6 @@ class GNMF(ShallowEstimator):
         self.graph_weights = graph_weights
         self.n_neighbors = n_neighbors
         self.init = init
-        self.solver = solver
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state

@@ -5,7 +5,7 @@ from typing import Any, Literal, Self
 from sklearn.utils._param_validation import StrOptions
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.models.base import RandomStateLike, SolverName
+from deepnmf.models.base import RandomStateLike, without_solver
 from deepnmf.models.checks import per_layer
 from deepnmf.models.labels import split_attributes
 from deepnmf.models.semi_nmf import SemiNMF
@@ -32,8 +32,6 @@ class WSF(SemiNMF):
         pairs of a class), or x_i·x_j (X >= 0 only).
     init : {"svd", "kmeans", "random", "custom"}, default="svd"
         See `SemiNMF`.
-    solver : {"hals", "apg", "pg", "mu"}, default="hals"
-        How the codes are updated; the factor is exact least squares.
     max_iter : int, default=200
     tol : float, default=1e-4
         Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
@@ -60,7 +58,7 @@ class WSF(SemiNMF):
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **SemiNMF._parameter_constraints,
+        **without_solver(SemiNMF._parameter_constraints),
         "graph_weights": [Real],
         "label_graph": [StrOptions({"binary", "rbf", "dot"})],
     }
@@ -72,7 +70,6 @@ class WSF(SemiNMF):
         graph_weights: float = 1e-3,
         label_graph: Literal["binary", "rbf", "dot"] = "binary",
         init: Literal["svd", "kmeans", "random", "custom"] = "svd",
-        solver: SolverName = "hals",
         max_iter: int = 200,
         tol: float = 1e-4,
         random_state: RandomStateLike = None,
@@ -82,7 +79,6 @@ class WSF(SemiNMF):
         super().__init__(
             n_components,
             init=init,
-            solver=solver,
             max_iter=max_iter,
             tol=tol,
             random_state=random_state,

@@ -5,7 +5,7 @@ from typing import Any, Literal
 import numpy as np
 
 from deepnmf.arrays import Matrix
-from deepnmf.models.base import RandomStateLike, SolverName
+from deepnmf.models.base import RandomStateLike
 from deepnmf.models.checks import per_layer
 from deepnmf.models.labels import n_attributes, split_attributes
 from deepnmf.models.supervision import label_graphs
@@ -27,8 +27,6 @@ class WSFMA(WSF):
         Weights of the edges, see `WSF`.
     init : {"svd", "kmeans", "random", "custom"}, default="svd"
         See `SemiNMF`.
-    solver : {"hals", "apg", "pg", "mu"}, default="hals"
-        How the codes are updated; the factor is exact least squares.
     max_iter : int, default=200
     tol : float, default=1e-4
         Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
@@ -66,7 +64,6 @@ class WSFMA(WSF):
         graph_weights: float | Sequence[float] = 1e-3,
         label_graph: Literal["binary", "rbf", "dot"] = "binary",
         init: Literal["svd", "kmeans", "random", "custom"] = "svd",
-        solver: SolverName = "hals",
         max_iter: int = 200,
         tol: float = 1e-4,
         random_state: RandomStateLike = None,
@@ -78,7 +75,6 @@ class WSFMA(WSF):
             graph_weights=graph_weights,  # type: ignore[arg-type]
             label_graph=label_graph,
             init=init,
-            solver=solver,
             max_iter=max_iter,
             tol=tol,
             random_state=random_state,

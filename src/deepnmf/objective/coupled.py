@@ -91,10 +91,13 @@ class Graphs:
         """The penalties, from T = HᵀLH of each graph."""
         return sum(penalty.value(chain, T) for penalty, T in zip(self.penalties, couplings, strict=True))
 
-    def coupling(self, chain: Chain, H: Array, products: Sequence[Array]) -> Coupling:
+    def metrics(self, chain: Chain) -> list[Array]:
+        """λ S of each graph."""
+        return [penalty.weight * penalty.metric(chain) for penalty in self.penalties]
+
+    def coupling(self, metrics: Sequence[Array], H: Array, products: Sequence[Array]) -> Coupling:
         """The majoriser at codes H, with their products."""
         groups, curvatures = self._groups
-        metrics = [penalty.weight * penalty.metric(chain) for penalty in self.penalties]
         pull = np.zeros_like(H)
         for a, (S, LH) in enumerate(zip(metrics, products, strict=True)):
             pull += (curvatures[groups, a, None].astype(H.dtype) * H - LH) @ S.astype(H.dtype)

@@ -2,6 +2,7 @@
 
 from deepnmf.solvers.activated import ActivatedDescent, ActivatedState
 from deepnmf.solvers.activated_encoding import ActivatedEncoder
+from deepnmf.solvers.coupled import CoupledDescent, linear_descent
 from deepnmf.solvers.descent import ChainDescent, State
 from deepnmf.solvers.encoding import decoded_residual_norm, encode_rows, residual_norm
 from deepnmf.solvers.loop import Descent, History, OnSweep, Run, minimise
@@ -19,6 +20,7 @@ __all__ = [
     "ActivatedEncoder",
     "ActivatedState",
     "ChainDescent",
+    "CoupledDescent",
     "Descent",
     "History",
     "Labels",
@@ -35,6 +37,7 @@ __all__ = [
     "encode_rows",
     "encode_two_sided",
     "free_start",
+    "linear_descent",
     "minimise",
     "nonnegative_start",
     "pretrain",

@@ -7,7 +7,7 @@ import numpy as np
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, Sums, Workers
 from deepnmf.objective import Chain, FormedGram, Objective, Quadratic, Statistics
-from deepnmf.solvers.least_squares import least_change, least_change_in_company
+from deepnmf.solvers.least_squares import least_change
 from deepnmf.solvers.steps import Moved, Solver
 
 MOST_INNER = 10
@@ -45,7 +45,6 @@ class State:
     exhausted: bool = False  # not even a plain sweep descends: what is left is rounding
     plain_codes: Array | None = None  # the codes before they were extrapolated; None: set out plainly
     ahead: Chain | None = None
-    products: tuple[Array, ...] = ()  # of each graph with the codes
     momentum: Momentum = Momentum()
 
 
@@ -65,10 +64,11 @@ class CodesStep:
         size = np.vdot(target, target)
         if self.l1:
             target -= self.l1
-        moved = self._solved(rows, target)
+        # A block's problem has the samples as columns: transposed views, nothing is moved.
+        moved = self.solver.step(rows[0].T, Quadratic(self.gram, target.T), self.n_inner)
         H = np.ascontiguousarray(moved.Z.T)
         new: tuple[Array, ...] = (H,)
-        if self.solver.extrapolates:
+        if len(rows) > 1:
             ahead = H + self.beta * (H - rows[1])
             np.maximum(ahead, 0, out=ahead)
             new = (ahead, H)
@@ -80,28 +80,6 @@ class CodesStep:
             np.array([moved.violation, size], np.float64),
         )
         return new, sums
-
-    def _solved(self, rows: tuple[Array, ...], target: Array) -> Moved:
-        """Solve for the block's codes; samples are columns there: transposed views, nothing is moved."""
-        return self.solver.step(rows[0].T, Quadratic(self.gram, target.T), self.n_inner)
-
-
-@dataclass(frozen=True)
-class CoupledCodesStep(CodesStep):
-    """The same where graphs pull at the codes: what they pull to and each row's group come last among the rows."""
-
-    extra_grams: tuple[Array, ...]
-
-    def _solved(self, rows: tuple[Array, ...], target: Array) -> Moved:
-        *_, pull, groups = rows
-        target += pull
-        Z, violation = np.empty_like(rows[0]), 0.0
-        for group in np.unique(groups):
-            who = groups == group
-            problem = Quadratic(FormedGram(self.gram.matrix + self.extra_grams[group]), target[who].T)
-            moved = self.solver.step(rows[0][who].T, problem, self.n_inner)
-            Z[who], violation = moved.Z.T, violation + moved.violation
-        return Moved(Z.T, violation)
 
 
 @dataclass
@@ -129,9 +107,7 @@ class ChainDescent:
     def advance(self, state: State) -> State:
         """Make one sweep."""
         departure = state.chain if state.ahead is None else state.ahead
-        rows, (M, K, code_sums), codes_optimality = self._update_codes(state, departure)
-        products = self.objective.graphs.products(rows[0])
-        stats = Statistics(M, K, code_sums, self.engine.sqnorm, self._couplings(rows[0], products))
+        rows, stats, codes_optimality = self._update_codes(state, departure)
         chain, factors_optimality = self.update_factors(departure, stats)
         loss = self.objective.value(chain, stats)
         if not loss <= state.loss + rounding(self.engine, state.loss):
@@ -142,7 +118,6 @@ class ChainDescent:
             chain=chain,
             loss=loss,
             optimality=max(codes_optimality, factors_optimality),
-            products=products,
             momentum=state.momentum,
         )
         return self._look_ahead(state, reached, rows[1]) if self.solver.extrapolates else reached
@@ -174,42 +149,25 @@ class ChainDescent:
         elif not self.solver.extrapolates and np.isfinite(state.loss):
             self._spare = (state.codes,)
 
-    def _update_codes(self, state: State, chain: Chain) -> tuple[tuple[Array, ...], Sums, float]:
-        rows = [state.codes]
-        if self.solver.extrapolates:
-            rows.append(state.codes if state.plain_codes is None else state.plain_codes)
-        step = self._codes_step(chain, state.momentum.beta if state.plain_codes is not None else 0.0)
-        if self.objective.graphs:
-            products = state.products or self.objective.graphs.products(state.codes)
-            coupling = self.objective.graphs.coupling(chain, state.codes, products)
-            rows += [coupling.pull, coupling.groups]
-            grams = tuple(gram.astype(self.engine.dtype) for gram in coupling.grams)
-            step = CoupledCodesStep(**vars(step), extra_grams=grams)
-        out, self._spare = self._spare, None
-        new_rows, (*sums, (violation, size)) = self.engine.sweep(rows, step, out)
-        return new_rows, tuple(sums), relative(violation, size)
-
-    def _codes_step(self, chain: Chain, beta: float) -> CodesStep:
+    def _update_codes(self, state: State, chain: Chain) -> tuple[tuple[Array, ...], Statistics, float]:
         dtype = self.engine.dtype
         D = chain.decoder()
         penalty = self.objective.code_penalty(chain)
-        return CodesStep(
+        step = CodesStep(
             decoder=D.astype(dtype, copy=False),
             gram=FormedGram((D @ D.T + penalty.gram).astype(dtype, copy=False)),
             l1=penalty.l1,
             solver=self.solver,
             n_inner=inner_steps(*D.shape),
-            beta=beta,
+            beta=state.momentum.beta if state.plain_codes is not None else 0.0,
         )
-
-    def _couplings(self, codes: Array, products: tuple[Array, ...]) -> tuple[Array, ...]:
-        """HᵀLH for each graph."""
-        if not products:
-            return ()
-        _, found = self.engine.sweep(
-            (codes, *products), lambda _, rows: ((), tuple(rows[0].T @ product for product in rows[1:]))
-        )
-        return tuple((T + T.T) / 2 for T in found)
+        rows = [state.codes]
+        if self.solver.extrapolates:
+            rows.append(state.codes if state.plain_codes is None else state.plain_codes)
+        out, self._spare = self._spare, None
+        new_rows, (M, K, sums, (violation, size)) = self.engine.sweep(rows, step, out)
+        stats = Statistics(M, K, sums, self.engine.sqnorm)
+        return new_rows, stats, relative(violation, size)
 
     def update_factors(self, chain: Chain, stats: Statistics) -> tuple[Chain, float]:
         """Update every factor, lowest first, from the statistics alone."""
@@ -228,11 +186,7 @@ class ChainDescent:
         return chain, optimality
 
     def _free_factor(self, chain: Chain, layer: int, stats: Statistics) -> Moved:
-        graphs = self.objective.graphs
-        if graphs.reach_below(chain.depth - 1):
-            company = graphs.on_factor(chain, layer, stats.couplings)
-            return Moved(*least_change_in_company(chain, layer, stats, company))
-        return Moved(*least_change(chain, layer, self.objective.held(chain, stats)))
+        return Moved(*least_change(chain, layer, stats))
 
     def _steps_on_factor(self, chain: Chain, layer: int) -> int:
         """Steps that cost about half of what the two products with X cost, by counting multiplications.

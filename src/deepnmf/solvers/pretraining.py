@@ -9,7 +9,7 @@ from deepnmf.arrays import Array
 from deepnmf.engines import Engine, RowsInMemory
 from deepnmf.objective import Activation, Chain, Objective
 from deepnmf.objective.chain import inverse_norms
-from deepnmf.solvers.descent import ChainDescent
+from deepnmf.solvers.coupled import linear_descent
 from deepnmf.solvers.encoding import encode_rows
 from deepnmf.solvers.loop import History, OnSweep, Run, minimise
 from deepnmf.solvers.steps import Solver
@@ -43,7 +43,7 @@ class LayerwisePlan:
     ) -> tuple[Array, Array, History]:
         """Fit one layer, from a factor that was begun where there is one: its codes, its factor and how it went."""
         codes, Z = self.start(engine, rank) if begun is None else (_encoded(engine, begun, theta, objective), begun)
-        descent = ChainDescent(engine, objective, self.solver)
+        descent = linear_descent(engine, objective, self.solver)
         state, history = minimise(
             descent.advance,
             descent.start(codes, Chain.of([Z], [theta], self.nonnegative)),

@@ -1,0 +1,158 @@
+"""Descent on a linear chain whose samples are coupled by graphs."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from deepnmf.arrays import Array, Matrix
+from deepnmf.engines import Engine, Sums
+from deepnmf.objective import Chain, FormedGram, Graphs, Objective, Quadratic, Statistics
+from deepnmf.objective.quadratic import inner
+from deepnmf.solvers.descent import ChainDescent, State, inner_steps, relative
+from deepnmf.solvers.least_squares import least_change, least_change_in_company
+from deepnmf.solvers.steps import HALS, Moved, Solver
+
+FEWEST_PASSES = 2
+MOST_PASSES, AT_REST = 1000, 1e-9
+
+
+@dataclass(frozen=True)
+class Point:
+    """Codes, the graphs' products with them, and the value of their problem."""
+
+    codes: Array
+    products: tuple[Array, ...]
+    value: float = np.inf
+
+    def beyond(self, before: "Point", beta: float) -> "Point":
+        """Extrapolate; products are linear."""
+        pairs = zip(self.products, before.products, strict=True)
+        products = tuple(new + beta * (new - old) for new, old in pairs)
+        return Point(self.codes + beta * (self.codes - before.codes), products)
+
+
+@dataclass(frozen=True)
+class _RowsStep:
+    """One block of rows, each pulled at by the others as they were: a pass of coordinate descent."""
+
+    grams: tuple[FormedGram, ...]  # one a group of rows
+
+    def __call__(self, _: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        H, target, groups = rows
+        new, violation = np.empty_like(H), 0.0
+        for group in np.unique(groups):
+            who = groups == group
+            moved = HALS().step(H[who].T, Quadratic(self.grams[group], target[who].T), 1)
+            new[who], violation = moved.Z.T, violation + moved.violation
+        return (new,), (np.asarray(violation),)
+
+
+@dataclass(frozen=True)
+class CodesProblem:
+    """½<H G, H> - <F, H> + the graphs over H >= 0, with the factors fixed: G = D Dᵀ, F = X Dᵀ."""
+
+    engine: Engine
+    graphs: Graphs
+    chain: Chain
+
+    @cached_property
+    def gram(self) -> Array:
+        """G."""
+        D = self.chain.decoder()
+        return D @ D.T
+
+    @cached_property
+    def linear(self) -> Array:
+        """F, one pass over X."""
+        return self.engine.project(self.chain.decoder())
+
+    @cached_property
+    def metrics(self) -> list[Array]:
+        """λ S of each graph."""
+        return self.graphs.metrics(self.chain)
+
+    def at(self, codes: Array) -> Point:
+        """Evaluate."""
+        products = self.graphs.products(codes)
+        value = inner(codes, 0.5 * (codes @ self.gram.astype(codes.dtype)) - self.linear)
+        for S, LH in zip(self.metrics, products, strict=True):
+            value += 0.5 * inner(codes @ S.astype(codes.dtype), LH)
+        return Point(codes, products, value)
+
+    def stepped(self, point: Point) -> tuple[Point, float]:
+        """Step with every row on its own, and say how far from optimal they were."""
+        coupling = self.graphs.coupling(self.metrics, point.codes, point.products)
+        grams = tuple(FormedGram((self.gram + extra).astype(point.codes.dtype)) for extra in coupling.grams)
+        rows = (point.codes, self.linear + coupling.pull, coupling.groups)
+        (codes,), (violation,) = self.engine.sweep(rows, _RowsStep(grams))
+        return self.at(codes), relative(float(violation), self._size)
+
+    @cached_property
+    def _size(self) -> float:
+        return float(np.vdot(self.linear, self.linear))
+
+
+@dataclass
+class CoupledDescent(ChainDescent):
+    """Sweeps of a model with graphs: X is read twice a sweep, and the codes make many passes in between.
+
+    Samples that belong together can only move together, a little each pass, so there are many passes: on X Dᵀ they
+    cost little, and Nesterov's extrapolation carries them further; one that rises is taken back.
+    """
+
+    def settled(self, codes: Array, chain: Chain) -> Array:
+        """Codes brought to rest with the factors fixed."""
+        return self._passes(codes, chain, MOST_PASSES)[0].codes
+
+    def _update_codes(self, state: State, chain: Chain) -> tuple[tuple[Array, ...], Statistics, float]:
+        point, optimality = self._passes(state.codes, chain, max(FEWEST_PASSES, inner_steps(*chain.decoder().shape)))
+        plain = point.codes
+        before = state.codes if state.plain_codes is None else state.plain_codes
+        beta = state.momentum.beta if state.plain_codes is not None else 0.0
+        ahead = np.maximum(plain + beta * (plain - before), 0)
+        return (ahead, plain), self._statistics(ahead), optimality
+
+    def _statistics(self, codes: Array) -> Statistics:
+        products = self.objective.graphs.products(codes)
+
+        def step(X_b: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+            H, *products_b = rows
+            sums = (H.T @ X_b, H.T @ H, H.sum(axis=0, dtype=np.float64))
+            return (), (*sums, *(H.T @ product for product in products_b))
+
+        _, (M, K, code_sums, *couplings) = self.engine.sweep((codes, *products), step)
+        return Statistics(M, K, code_sums, self.engine.sqnorm, tuple((T + T.T) / 2 for T in couplings))
+
+    def _passes(self, codes: Array, chain: Chain, most: int) -> tuple[Point, float]:
+        """Lower the codes' problem with the factors fixed; return where, and how far from optimal the start was."""
+        problem = CodesProblem(self.engine, self.objective.graphs, chain)
+        point = before = problem.at(codes)
+        first, look_ahead = None, 1.0
+        for _ in range(most):
+            further = (1 + math.sqrt(1 + 4 * look_ahead**2)) / 2
+            beta = (look_ahead - 1) / further
+            new, violation = problem.stepped(point.beyond(before, beta))
+            first = violation if first is None else first
+            if new.value <= point.value:
+                point, before, look_ahead = new, point, further
+            elif beta > 0:  # a step from the point itself descends for certain
+                before, look_ahead = point, 1.0
+            else:
+                break
+            if violation <= AT_REST:
+                break
+        return point, first or 0.0
+
+    def _free_factor(self, chain: Chain, layer: int, stats: Statistics) -> Moved:
+        graphs = self.objective.graphs
+        if not graphs.reach_below(chain.depth - 1):
+            return Moved(*least_change(chain, layer, self.objective.held(chain, stats)))
+        company = graphs.on_factor(chain, layer, stats.couplings)
+        return Moved(*least_change_in_company(chain, layer, stats, company))
+
+
+def linear_descent(engine: Engine, objective: Objective, solver: Solver) -> ChainDescent:
+    """Sweeps of a linear chain, its samples coupled or not."""
+    return (CoupledDescent if objective.graphs else ChainDescent)(engine, objective, solver)
