@@ -35,9 +35,8 @@ def sources(X, y, seed):
 
 
 def continued(source, X, seed):
-    """Deep Semi-NMF from the factors of another model, and the codes that they give X."""
-    start = {} if source is None else {"factors": source.factors_, "codes": source.transform(X)}
-    return DeepSemiNMF(random_state=seed, **COMMON).fit(X, **start)
+    """Deep Semi-NMF from the factors of another model."""
+    return DeepSemiNMF(random_state=seed, **COMMON).fit(X, factors=None if source is None else source.factors_)
 
 
 def scored(model, y, seed):
@@ -70,8 +69,7 @@ def table(rows):
 INTRODUCTION = f"""`DeepSemiNMF({SIZES})` of faces without labels, started as ever, or from the factors of a model of other faces: ORL (400
 faces, 40 people), with the people as labels of the top layer, λ = {WEIGHTS}. The paper takes XM2VTS for ORL. The row without
 labels tells what the labels are worth from what another start is worth. k-means on the top codes, n_init 10, mean and
-deviation over {SEEDS} seeds of the fits and of k-means. Samples at unit norm, single precision, at most {COMMON["max_iter"]} sweeps. A
-start from elsewhere is its factors and the codes that `transform` gives the new faces. With no layer narrower than the top
+deviation over {SEEDS} seeds of the fits and of k-means. Samples at unit norm, single precision, at most {COMMON["max_iter"]} sweeps. With no layer narrower than the top
 one all starts lead to the same error, that of the truncated SVD: what differs is the codes.
 """
 
