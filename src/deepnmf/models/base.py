@@ -1,7 +1,7 @@
 """What every linear chain answers to, whichever paper it comes from."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, Literal, Self
@@ -45,9 +45,6 @@ from deepnmf.solvers import (
     refitted,
 )
 
-GraphsOf = Callable[[Matrix, int], Graphs]
-"""``graphs(X, depth)``: what is known of the samples, once X is checked."""
-
 
 @dataclass(frozen=True)
 class Start:
@@ -56,6 +53,10 @@ class Start:
     factors: Sequence[Array] = ()  # Z_1..Z_k
     codes: Array | None = None
     warm: bool = False  # whether these are the factors of the fit before
+
+    def in_double(self) -> "Start":
+        """The same with factors of the precision that they are learnt in."""
+        return replace(self, factors=[np.asarray(Z, dtype=np.float64) for Z in self.factors])
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,10 @@ class ChainEstimator(FittedChain):
     def _layer_objectives(self, depth: int) -> Sequence[Objective]:
         """Return what pre-training minimises, layer by layer."""
         return [Objective()] * depth
+
+    def _graphs(self, X: Matrix, known: object, depth: int) -> Graphs:
+        """Return what is known of the samples, as penalties of layers."""
+        return NO_GRAPHS
 
     def _layer_start(self, engine: Engine, rank: int, rng: RandomState) -> tuple[Array, Array]:
         """Return initial codes and factor of one layer."""
@@ -148,7 +153,8 @@ class ChainEstimator(FittedChain):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : ignored
+        y : labels, optional
+            What is known of the samples, for models that learn from it, see there; ignored by the others.
         factors : sequence of arrays, optional
             Z_1..Z_k to start from whatever `init` says, k at most the number of layers; layers above are
             pre-trained. Required by ``init="custom"``.
@@ -161,36 +167,35 @@ class ChainEstimator(FittedChain):
         -------
         self
         """
-        return self._fit(X, factors=factors, codes=codes, on_sweep=on_sweep)
+        return self._fit(X, y, factors=factors, codes=codes, on_sweep=on_sweep)
 
     def _fit(
         self,
         X: Matrix,
+        known: object = None,
         *,
         factors: Sequence[Array] | None = None,
         codes: Array | None = None,
         on_sweep: OnSweep | None = None,
-        graphs: GraphsOf | None = None,
     ) -> Self:
-        return self._fitted(lambda: self._learn(X, self._start(factors, codes), on_sweep, graphs))
+        return self._fitted(lambda: self._learn(X, known, self._start(factors, codes), on_sweep))
 
     def _start(self, factors: Sequence[Array] | None, codes: Array | None) -> Start:
         if self._begins_warm(factors, codes):
             # Penalties may hang on the scale, so the fit goes on in that of its optimisation, not as it was handed out.
             chain = self._chain.with_row_norms(self._optimised_norms, self._degree)
             return Start(chain.factors, warm=True)
-        return Start([np.asarray(Z, dtype=np.float64) for Z in as_matrices(factors) or ()], codes)
+        return Start(as_matrices(factors) or (), codes)
 
-    def _learn(self, X: Matrix, start: Start, on_sweep: OnSweep | None, graphs: GraphsOf | None) -> History:
+    def _learn(self, X: Matrix, known: object, start: Start, on_sweep: OnSweep | None) -> History:
         """Check, optimise, and keep the result."""
         X = self._validated(X, reset=True)
         sizes = self._sizes(X.shape[1], start.factors)
         check_output_layer(self._output_layer_index, len(sizes))
         self._check_start(X, sizes, start)
-        run = Run(verbose=int(self.verbose))
+        run, start = Run(verbose=int(self.verbose)), start.in_double()
         with Workers() as workers:  # scikit-learn's neighbours limit BLAS too: only within our own limit is that undone
-            known = NO_GRAPHS if graphs is None else graphs(X, len(sizes))
-            task = Task(sizes, start, known, run, on_sweep)
+            task = Task(sizes, start, self._graphs(X, known, len(sizes)), run, on_sweep)
             engine = RowsInMemory(X, workers)
             state, history = self._optimise(engine, task)
             self._keep(engine, state)

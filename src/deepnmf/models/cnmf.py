@@ -156,7 +156,7 @@ class CNMF(PlainNMF):
         self._check_start(X, sizes, start)
         if not start.factors:
             self._check_rank_of_groups(sizes[0], (len(groups.counts), X.shape[1]))
-        task = Task(sizes, start, NO_GRAPHS, Run(verbose=int(self.verbose)), on_sweep)
+        task = Task(sizes, start.in_double(), NO_GRAPHS, Run(verbose=int(self.verbose)), on_sweep)
         with Workers() as workers:
             engine = RowsInMemory(X, workers)
             grouped = self._grouped(engine, X, groups)

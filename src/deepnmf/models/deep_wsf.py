@@ -1,17 +1,16 @@
 from collections.abc import Sequence
 from numbers import Real
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from sklearn.utils._param_validation import StrOptions
 
-from deepnmf.arrays import Array, Matrix
+from deepnmf.arrays import Matrix
 from deepnmf.models.base import KeepCodes, RandomStateLike, without_solver
 from deepnmf.models.checks import per_layer
 from deepnmf.models.deep_semi_nmf import DeepSemiNMF
 from deepnmf.models.labels import split_attributes
 from deepnmf.models.supervision import label_graphs
 from deepnmf.objective import Graphs
-from deepnmf.solvers import OnSweep
 
 
 class DeepWSF(DeepSemiNMF):
@@ -22,6 +21,9 @@ class DeepWSF(DeepSemiNMF):
     labels shape the factors; in the paper's Algorithm 2 those of lower layers act in pre-training only. Features count
     at unit norm, or the codes would only shrink. Layers are pre-trained by `WSF`. Without labels, or with λ = 0, it is
     `DeepSemiNMF`.
+
+    ``fit(X, y)`` takes labels of shape (n_samples, n_layers), one attribute a layer from the data upwards; -1, None and
+    NaN are unknown ones, a column of them is no graph. A single column belongs to the top layer.
 
     Parameters
     ----------
@@ -110,39 +112,6 @@ class DeepWSF(DeepSemiNMF):
         self.graph_weights = graph_weights
         self.label_graph = label_graph
 
-    def fit(
-        self,
-        X: Matrix,
-        y: object = None,
-        *,
-        factors: Sequence[Array] | None = None,
-        codes: Array | None = None,
-        on_sweep: OnSweep | None = None,
-    ) -> Self:
-        """Learn the factors.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples, n_layers) or (n_samples,), optional
-            Labels of one attribute a layer, from the data upwards; -1, None or NaN where unknown, a column of unknowns
-            is no graph. A single column belongs to the top layer.
-        factors : sequence of arrays, optional
-            Z_1..Z_k to start from whatever `init` says, k at most the number of layers; layers above are
-            pre-trained. Required by ``init="custom"``.
-        codes : array of shape (n_samples, r_m), optional
-            Codes of the top layer to start from; by default they are solved for.
-        on_sweep : callable, optional
-            ``on_sweep(sweep, loss)``, called after each fine-tuning sweep; returning True stops.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit(
-            X, factors=factors, codes=codes, on_sweep=on_sweep, graphs=lambda X, depth: self._graphs(X, y, depth)
-        )
-
-    def _graphs(self, X: Matrix, y: object, depth: int) -> Graphs:
+    def _graphs(self, X: Matrix, known: object, depth: int) -> Graphs:
         weights = per_layer(self.graph_weights, depth, "graph_weights", 0, float("inf"))
-        return label_graphs(self.label_graph, X, split_attributes(y, X.shape[0], depth), weights, range(depth))
+        return label_graphs(self.label_graph, X, split_attributes(known, X.shape[0], depth), weights, range(depth))

@@ -1,15 +1,13 @@
-from collections.abc import Sequence
 from numbers import Real
-from typing import Any, Self
+from typing import Any
 
 from sklearn.utils._param_validation import Interval
 
-from deepnmf.arrays import Array, Matrix
+from deepnmf.arrays import Matrix
 from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator, without_solver
 from deepnmf.models.labels import split_attributes
 from deepnmf.objective import NO_GRAPHS, GraphPenalty, Graphs
 from deepnmf.objective.graphs import ClassMeans, FisherScatter
-from deepnmf.solvers import OnSweep
 
 
 class DiscriminantNMF(ShallowEstimator):
@@ -17,6 +15,8 @@ class DiscriminantNMF(ShallowEstimator):
 
     ½‖X - HZ‖² + (γ/2) Σ_i ‖h_i - m_c‖² - (δ/2) Σ_c n_c ‖m_c - m‖² over the labelled rows, all >= 0, with m_c the class
     means and m their overall mean; features count at unit norm. Without labels, or with γ = δ = 0, it is `NMF`.
+
+    ``fit(X, y)`` takes one label a sample, numbers or text; -1, None and NaN are unknown ones.
 
     Parameters
     ----------
@@ -80,37 +80,8 @@ class DiscriminantNMF(ShallowEstimator):
         self.verbose = verbose
         self.warm_start = warm_start
 
-    def fit(
-        self,
-        X: Matrix,
-        y: object = None,
-        *,
-        factors: Sequence[Array] | None = None,
-        codes: Array | None = None,
-        on_sweep: OnSweep | None = None,
-    ) -> Self:
-        """Learn the features.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features), nonnegative
-        y : array-like of shape (n_samples,), optional
-            Labels, -1, None or NaN where unknown.
-        factors : sequence of one array, optional
-            Z_1 to start from whatever `init` says. Required by ``init="custom"``.
-        codes : array of shape (n_samples, n_components), optional
-            Codes to start from; by default they are solved for.
-        on_sweep : callable, optional
-            ``on_sweep(sweep, loss)``, called after each sweep; returning True stops.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit(X, factors=factors, codes=codes, on_sweep=on_sweep, graphs=lambda X, _: self._graphs(X, y))
-
-    def _graphs(self, X: Matrix, y: object) -> Graphs:
-        (places,) = split_attributes(y, X.shape[0], 1)
+    def _graphs(self, X: Matrix, known: object, depth: int) -> Graphs:
+        (places,) = split_attributes(known, X.shape[0], 1)
         if not (places >= 0).any() or not (self.within_weight or self.between_weight):
             return NO_GRAPHS
         scatter = FisherScatter(ClassMeans(places), float(self.within_weight), float(self.between_weight))

@@ -113,10 +113,10 @@ class GNMF(ShallowEstimator):
         -------
         self
         """
-        return self._fit(X, factors=factors, codes=codes, on_sweep=on_sweep, graphs=lambda X, _: self._graphs(X, graph))
+        return self._fit(X, graph, factors=factors, codes=codes, on_sweep=on_sweep)
 
-    def _graphs(self, X: Matrix, graph: Matrix | None) -> Graphs:
-        weights = self._neighbours(X) if graph is None else _checked(graph, X.shape[0])
+    def _graphs(self, X: Matrix, known: Matrix | None, depth: int) -> Graphs:
+        weights = self._neighbours(X) if known is None else _checked(known, X.shape[0])
         if self.graph_weights == 0 or weights.nnz == 0:
             return NO_GRAPHS
         return Graphs((GraphPenalty(EdgeGraph(weights), float(self.graph_weights), 0),))

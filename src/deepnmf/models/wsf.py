@@ -1,17 +1,15 @@
-from collections.abc import Sequence
 from numbers import Real
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from sklearn.utils._param_validation import StrOptions
 
-from deepnmf.arrays import Array, Matrix
+from deepnmf.arrays import Matrix
 from deepnmf.models.base import RandomStateLike, without_solver
 from deepnmf.models.checks import per_layer
 from deepnmf.models.labels import split_attributes
 from deepnmf.models.semi_nmf import SemiNMF
 from deepnmf.models.supervision import label_graphs
 from deepnmf.objective import Graphs
-from deepnmf.solvers import OnSweep
 
 
 class WSF(SemiNMF):
@@ -20,6 +18,8 @@ class WSF(SemiNMF):
     ½‖X - HZ‖² + ½ λ Tr(HᵀLH), H >= 0: L is the Laplacian of a graph with edges between samples of one class, and
     features count at unit norm, or the codes would only shrink. Labels shape the features, and with them the codes of
     rows that have none. Without labels, or with λ = 0, it is `SemiNMF`.
+
+    ``fit(X, y)`` takes one label a sample, numbers or text; -1, None and NaN are unknown ones.
 
     Parameters
     ----------
@@ -88,35 +88,6 @@ class WSF(SemiNMF):
         self.graph_weights = graph_weights
         self.label_graph = label_graph
 
-    def fit(
-        self,
-        X: Matrix,
-        y: object = None,
-        *,
-        factors: Sequence[Array] | None = None,
-        codes: Array | None = None,
-        on_sweep: OnSweep | None = None,
-    ) -> Self:
-        """Learn the features.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,), optional
-            Labels, -1, None or NaN where unknown.
-        factors : sequence of one array, optional
-            Z_1 to start from whatever `init` says. Required by ``init="custom"``.
-        codes : array of shape (n_samples, n_components), optional
-            Codes to start from; by default they are solved for.
-        on_sweep : callable, optional
-            ``on_sweep(sweep, loss)``, called after each sweep; returning True stops.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit(X, factors=factors, codes=codes, on_sweep=on_sweep, graphs=lambda X, _: self._graphs(X, y))
-
-    def _graphs(self, X: Matrix, y: object) -> Graphs:
+    def _graphs(self, X: Matrix, known: object, depth: int) -> Graphs:
         weights = per_layer(self.graph_weights, 1, "graph_weights", 0, float("inf"))
-        return label_graphs(self.label_graph, X, split_attributes(y, X.shape[0], 1), weights, (0,))
+        return label_graphs(self.label_graph, X, split_attributes(known, X.shape[0], 1), weights, (0,))

@@ -18,6 +18,8 @@ class WSFMA(WSF):
 
     ½‖X - HZ‖² + ½ Σ_a λ_a Tr(HᵀL_aH), H >= 0, features counted at unit norm.
 
+    ``fit(X, y)`` takes labels of shape (n_samples, n_attributes); -1, None and NaN are unknown ones.
+
     Parameters
     ----------
     n_components : int, default=10
@@ -82,7 +84,7 @@ class WSFMA(WSF):
             warm_start=warm_start,
         )
 
-    def _graphs(self, X: Matrix, y: object) -> Graphs:
-        count = np.size(self.graph_weights) if y is None else n_attributes(y)
+    def _graphs(self, X: Matrix, known: object, depth: int) -> Graphs:
+        count = np.size(self.graph_weights) if known is None else n_attributes(known)
         weights = per_layer(self.graph_weights, count, "graph_weights", 0, float("inf"), "attribute")
-        return label_graphs(self.label_graph, X, split_attributes(y, X.shape[0], count), weights, (0,) * count)
+        return label_graphs(self.label_graph, X, split_attributes(known, X.shape[0], count), weights, (0,) * count)
