@@ -133,7 +133,7 @@ def test_an_explicit_nndsvd_start_above_the_rank_is_refused(init):
         (NSNMF(4, theta=1.5), "The 'theta' parameter of NSNMF"),
         (NSNMF(4, init="custom"), "init='custom' needs a start"),
         (SemiNMF(4, init="nndsvd"), "The 'init' parameter of SemiNMF"),
-        (DeepNSNMF((8, 4), theta=(0.1, 0.2, 0.3)), "theta has 3 values, but the model has 2 layers"),
+        (DeepNSNMF((8, 4), theta=(0.1, 0.2, 0.3)), "theta has 3 values, but there are 2 layers"),
         (DeepNSNMF((8, 4), theta=(0.1, 1.2)), "theta must be a finite number from 0 to 1, or one a layer; got 1.2"),
         (DeepNSNMF((8, 4), output_layer=2), "output_layer is 2, but the model has 2 layers: expected -2 to 1"),
         (SparseDeepNMF((8, 4), penalty="L1"), "The 'penalty' parameter of SparseDeepNMF"),
@@ -143,7 +143,7 @@ def test_an_explicit_nndsvd_start_above_the_rank_is_refused(init):
         ),
         (
             SparseDeepNMF((8, 4), penalty="R", code_penalty=(1,)),
-            "code_penalty has 1 values, but the model has 2 layers",
+            "code_penalty has 1 values, but there are 2 layers",
         ),
         (MultilayerNMF((8, 4), activation="tanh"), "The 'activation' parameter of MultilayerNMF"),
     ],

@@ -22,7 +22,6 @@ from deepnmf.objective.ladder import Ladder
 from deepnmf.objective.two_sided import TwoSided
 from deepnmf.solvers import (
     NNDSVD,
-    SOLVERS,
     History,
     Labels,
     LayerwisePlan,
@@ -32,7 +31,6 @@ from deepnmf.solvers import (
     deep_start,
     encode_two_sided,
     minimise,
-    nonnegative_start,
     shallow_start,
 )
 
@@ -274,14 +272,8 @@ class GDNMF(Factorization):
     ) -> tuple[Array, TwoSided]:
         """Fit NMF in the middle, then each side layer by layer."""
         rng = check_random_state(self.random_state)
-        plan = LayerwisePlan(
-            start=lambda rows, rank: nonnegative_start(rows, rank, self.init or "nndsvd", rng),
-            solver=SOLVERS["hals"],
-            max_iter=self.pretrain_max_iter,
-            tol=self.pretrain_tol,
-            nonnegative=True,
-            run=run,
-        )
+        init = self.init or "nndsvd"
+        plan = LayerwisePlan.of_nonnegative_layers(init, rng, self.pretrain_max_iter, self.pretrain_tol, run)
         if self.paths == "shallow":
             return shallow_start(engine, sizes[-1], plan, n_classes)
         shallow = self.paths == "both"

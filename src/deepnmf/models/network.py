@@ -34,7 +34,7 @@ from deepnmf.objective.chain import inverse_norms
 from deepnmf.objective.network import Network
 from deepnmf.objective.pooling import Pooling
 from deepnmf.objective.terms import Labels
-from deepnmf.solvers import NNDSVD, SOLVERS, History, LayerwisePlan, OnSweep, Run, minimise, nonnegative_start
+from deepnmf.solvers import NNDSVD, History, LayerwisePlan, OnSweep, Run, minimise
 from deepnmf.solvers.network import NetworkDescent, NetworkState, encoded_layers, layerwise_start
 from deepnmf.solvers.rows_input import observed_residual_norm
 
@@ -171,14 +171,7 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         """
         rng = check_random_state(self.random_state)
         init = "nndsvd" if self.init in (None, "custom") else str(self.init)
-        plan = LayerwisePlan(
-            start=lambda rows, rank: nonnegative_start(rows, rank, init, rng),
-            solver=SOLVERS["hals"],
-            max_iter=int(self.pretrain_max_iter),
-            tol=float(self.pretrain_tol),
-            nonnegative=True,
-            run=run,
-        )
+        plan = LayerwisePlan.of_nonnegative_layers(init, rng, self.pretrain_max_iter, self.pretrain_tol, run)
         given = [np.asarray(Z, dtype=np.float64) for Z in factors]
         start = descent.start(*layerwise_start(engine, self._sizes(), poolings, plan, given))
         if before is None:

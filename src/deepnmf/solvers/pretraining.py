@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.random import RandomState
 
 from deepnmf.arrays import Array
 from deepnmf.engines import Engine, RowsInMemory
@@ -12,7 +13,8 @@ from deepnmf.objective.chain import inverse_norms
 from deepnmf.solvers.coupled import linear_descent
 from deepnmf.solvers.encoding import encode_rows
 from deepnmf.solvers.loop import History, OnSweep, Run, minimise
-from deepnmf.solvers.steps import Solver
+from deepnmf.solvers.starts import nonnegative_start
+from deepnmf.solvers.steps import HALS, Solver
 
 WELL_WITHIN = 0.8  # of what a bounded activation reaches: beyond, it is too flat to learn
 
@@ -31,6 +33,11 @@ class LayerwisePlan:
     nonnegative: bool
     run: Run
     on_sweep: OnSweep | None = None
+
+    @classmethod
+    def of_nonnegative_layers(cls, init: str, rng: RandomState, max_iter: int, tol: float, run: Run) -> "LayerwisePlan":
+        """Plain NMF, layer by layer."""
+        return cls(lambda rows, rank: nonnegative_start(rows, rank, init, rng), HALS(), max_iter, tol, True, run)
 
     def fit_layer(
         self,
