@@ -85,9 +85,9 @@ def finish_rows(H, G, F, tol):  # type: ignore[no-untyped-def]
     """Bring rows of H from near the optimum of `descend_rows`'s problem to it, in place, by active sets.
 
     Lawson & Hanson's method from a warm start: solve on the positive entries, step back to the boundary
-    where that leaves the nonnegatives, let in the worst of the others. Where the entries of the warm start
-    depend on each other, from zero; an entry that depends on those already in is left out. Returns which
-    rows are done.
+    where that leaves the nonnegatives, let in the worst of the others. The Cholesky factor grows by a row when an
+    entry comes in and is kept up to the first that goes. An entry that depends on those before it is left out.
+    Returns which rows are done.
     """
     n, r = H.shape
     done = np.zeros(n, np.bool_)
@@ -99,39 +99,49 @@ def finish_rows(H, G, F, tol):  # type: ignore[no-untyped-def]
     s = np.zeros(r, H.dtype)
     for i in range(n):
         scale = 0.0
+        size = known = 0  # entries that are in, and how many of them the factor knows
         for k in range(r):
             h[k] = H[i, k]
             passive[k] = h[k] > 0
             barred[k] = False
             scale = max(scale, abs(F[i, k]))
+            if passive[k]:
+                members[size] = k
+                size += 1
         entering = -1
         for _ in range(5 * r + 5):
-            size = 0
-            for k in range(r):
-                if passive[k]:
-                    members[size] = k
-                    size += 1
-            if not _solve_subset(G, F[i], members, size, L, s):
-                if entering >= 0:
-                    passive[entering] = False
-                    barred[entering] = True
-                else:
-                    h[:] = 0
-                    passive[:] = False
-                entering = -1
-                continue
+            while known < size:
+                if _append(G, members, known, L):
+                    known += 1
+                    continue
+                k = members[known]
+                h[k] = 0
+                passive[k] = False
+                barred[k] = k == entering  # until others go
+                size -= 1
+                for a in range(known, size):
+                    members[a] = members[a + 1]
+            _solve(L, F[i], members, size, s)
             step = 1.0
             for a in range(size):
                 k = members[a]
                 if s[a] <= 0:
                     step = min(step, h[k] / (h[k] - s[a]) if h[k] > 0 else 0.0)
+            kept = 0
             for a in range(size):
                 k = members[a]
                 h[k] = h[k] + step * (s[a] - h[k])
                 if step < 1.0 and s[a] <= 0 and h[k] <= tol * abs(s[a]):
                     h[k] = 0
                     passive[k] = False
+                    known = min(known, kept)
+                else:
+                    members[kept] = k
+                    kept += 1
             if step < 1.0:
+                if kept < size:
+                    barred[:] = False
+                size, entering = kept, -1
                 continue
             worst, entering = -tol * scale, -1
             for k in range(r):
@@ -145,6 +155,8 @@ def finish_rows(H, G, F, tol):  # type: ignore[no-untyped-def]
                 done[i] = True
                 break
             passive[entering] = True
+            members[size] = entering
+            size += 1
         if done[i]:
             for k in range(r):
                 H[i, k] = h[k]
@@ -152,29 +164,33 @@ def finish_rows(H, G, F, tol):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _solve_subset(G, f, members, size, L, s):  # type: ignore[no-untyped-def]
-    """Solve G[members, members] s = f[members] by Cholesky; False where it is singular."""
+def _append(G, members, a, L):  # type: ignore[no-untyped-def]
+    """Add the row of the a-th member to the Cholesky factor of those before it; False where it depends on them."""
+    row = L[a]
+    diagonal = G[members[a], members[a]]
+    rest = diagonal
+    for b in range(a):
+        other = L[b]
+        total = G[members[a], members[b]]
+        for c in range(b):
+            total -= row[c] * other[c]
+        row[b] = total / other[b]
+        rest -= row[b] * row[b]
+    if rest <= 1e-10 * diagonal:
+        return False
+    row[a] = np.sqrt(rest)
+    return True
+
+
+@compiled
+def _solve(L, f, members, size, s):  # type: ignore[no-untyped-def]
+    """Solve G[members, members] s = f[members] with its Cholesky factor."""
     for a in range(size):
-        row = L[a]
-        for b in range(a):
-            other = L[b]
-            total = G[members[a], members[b]]
-            for c in range(b):
-                total -= row[c] * other[c]
-            row[b] = total / other[b]
-        diagonal = G[members[a], members[a]]
-        total = diagonal
-        for c in range(a):
-            total -= row[c] * row[c]
-        if total <= 1e-10 * diagonal:
-            return False
-        row[a] = np.sqrt(total)
         total = f[members[a]]
         for c in range(a):
-            total -= row[c] * s[c]
-        s[a] = total / row[a]
+            total -= L[a, c] * s[c]
+        s[a] = total / L[a, a]
     for a in range(size - 1, -1, -1):
         s[a] = s[a] / L[a, a]
         for c in range(a):
             s[c] -= L[a, c] * s[a]
-    return True
