@@ -72,6 +72,9 @@ labels tells what the labels are worth from what another start is worth. k-means
 deviation over {SEEDS} seeds of the fits and of k-means. Samples at unit norm, single precision, at most {COMMON["max_iter"]} sweeps. With no layer narrower than the top
 one all starts lead to the same error, that of the truncated SVD: what differs is the codes.
 """
+CLAIMS = """The gain of starting from labelled faces is confirmed: it is large on PIE and small on Yale. Most of it is not the labels': factors of
+ORL learnt without any start the fit nearly as well, only less reliably. The start that leads to the optimum at once (the
+truncated SVD of the data itself) has the poorest codes."""
 
 
 def main():
@@ -84,6 +87,7 @@ def main():
         print(f"## {name}\n")
         table(rows)
         print()
+    print(CLAIMS)
 
 
 if __name__ == "__main__":

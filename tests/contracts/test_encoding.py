@@ -23,7 +23,7 @@ def test_codes_are_those_of_scipys_nonnegative_least_squares(order):
     assert np.allclose(H, [nnls(D.T, x)[0] for x in X], atol=1e-9)
 
 
-@pytest.mark.parametrize("order", [30, 60])
+@pytest.mark.parametrize("order", [30, 60, 200])
 def test_more_features_than_dimensions_still_give_an_optimum(order):
     rng = np.random.default_rng(0)
     D, X = rng.random((order, 12)), rng.random((20, 12))
