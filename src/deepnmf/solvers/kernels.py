@@ -85,9 +85,9 @@ def finish_rows(H, G, F, tol):  # type: ignore[no-untyped-def]
     """Bring rows of H from near the optimum of `descend_rows`'s problem to it, in place, by active sets.
 
     Lawson & Hanson's method from a warm start: solve on the positive entries, step back to the boundary
-    where that leaves the nonnegatives, let in the worst of the others. The Cholesky factor grows by a row when an
-    entry comes in and is kept up to the first that goes. An entry that depends on those before it is left out.
-    Returns which rows are done.
+    where that leaves the nonnegatives, let in the worst of the others. Where the entries of the warm start
+    depend on each other, from zero; an entry that depends on those already in is left out. The Cholesky factor
+    grows by a row when an entry comes in and is kept up to the first that goes. Returns which rows are done.
     """
     n, r = H.shape
     done = np.zeros(n, np.bool_)
@@ -110,17 +110,19 @@ def finish_rows(H, G, F, tol):  # type: ignore[no-untyped-def]
                 size += 1
         entering = -1
         for _ in range(5 * r + 5):
-            while known < size:
-                if _append(G, members, known, L):
-                    known += 1
-                    continue
-                k = members[known]
-                h[k] = 0
-                passive[k] = False
-                barred[k] = k == entering  # until others go
-                size -= 1
-                for a in range(known, size):
-                    members[a] = members[a + 1]
+            while known < size and _append(G, members, known, L):
+                known += 1
+            if known < size:
+                if entering >= 0:
+                    passive[entering] = False
+                    barred[entering] = True
+                    size -= 1
+                else:
+                    h[:] = 0
+                    passive[:] = False
+                    size = known = 0
+                entering = -1
+                continue
             _solve(L, F[i], members, size, s)
             step = 1.0
             for a in range(size):
@@ -139,8 +141,6 @@ def finish_rows(H, G, F, tol):  # type: ignore[no-untyped-def]
                     members[kept] = k
                     kept += 1
             if step < 1.0:
-                if kept < size:
-                    barred[:] = False
                 size, entering = kept, -1
                 continue
             worst, entering = -tol * scale, -1
