@@ -3,7 +3,6 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.neighbors import kneighbors_graph
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array
 
@@ -126,6 +125,8 @@ class GNMF(ShallowEstimator):
             raise ValueError(
                 f"n_neighbors is {self.n_neighbors}, but X has {X.shape[0]} samples: each has fewer others than that."
             )
+        from sklearn.neighbors import kneighbors_graph  # noqa: PLC0415 - loaded where it is used
+
         return symmetric(kneighbors_graph(X, self.n_neighbors, include_self=False))
 
 

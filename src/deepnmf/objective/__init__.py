@@ -3,7 +3,7 @@
 from deepnmf.objective.activated import ActivatedObjective, ActivatedRows, Slope
 from deepnmf.objective.activations import ACTIVATIONS, Activation
 from deepnmf.objective.chain import Chain
-from deepnmf.objective.coupled import NO_GRAPHS, Coupling, FactorCoupling, GraphPenalty, Graphs
+from deepnmf.objective.coupled import NO_GRAPHS, FactorCoupling, GraphPenalty, Graphs
 from deepnmf.objective.gram import FactoredGram, FormedGram, Gram
 from deepnmf.objective.linear import Objective, Statistics
 from deepnmf.objective.penalties import (
@@ -29,7 +29,6 @@ __all__ = [
     "Activation",
     "Chain",
     "CodePenalty",
-    "Coupling",
     "ElasticNet",
     "FactorCoupling",
     "FactorTerms",

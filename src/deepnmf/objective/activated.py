@@ -156,13 +156,11 @@ class ActivatedObjective:
         Z = chain.factors[0]
         fit = 0.5 * lowest.sqnorm - inner(lowest.M, Z) + 0.5 * inner(lowest.K, Z @ Z.T)
         priced = sum(penalty.value(chain, K, code_sums) for penalty in self.penalties)
+        pairs = zip(self.graphs.penalties, roughness, strict=True)
         return (
             fit
             + priced
-            + sum(
-                0.5 * penalty.weight * float(rough @ _square_norms(chain.factors[penalty.layer]))
-                for penalty, rough in zip(self.graphs.penalties, roughness, strict=True)
-            )
+            + sum(0.5 * one.weight * float(rough @ _square_norms(chain.factors[one.layer])) for one, rough in pairs)
         )
 
     def held(self, lowest: Statistics, roughness: Sequence[Array]) -> Statistics:

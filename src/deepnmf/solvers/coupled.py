@@ -8,7 +8,7 @@ import numpy as np
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, Sums
-from deepnmf.objective import Chain, FormedGram, Graphs, Objective, Quadratic, Statistics
+from deepnmf.objective import Chain, CodePenalty, FormedGram, Graphs, Objective, Quadratic, Statistics
 from deepnmf.objective.quadratic import inner
 from deepnmf.solvers.descent import ChainDescent, State, inner_steps, relative
 from deepnmf.solvers.least_squares import least_change, least_change_in_company
@@ -51,22 +51,32 @@ class _RowsStep:
 
 @dataclass(frozen=True)
 class CodesProblem:
-    """½<H G, H> - <F, H> + the graphs over H >= 0, with the factors fixed: G = D Dᵀ, F = X Dᵀ."""
+    """½<H G, H> - <F, H> + the graphs over H >= 0, with the factors fixed: G = D Dᵀ, F = X Dᵀ and penalties."""
 
     engine: Engine
-    graphs: Graphs
+    objective: Objective
     chain: Chain
+
+    @property
+    def graphs(self) -> Graphs:
+        """The graphs of the objective."""
+        return self.objective.graphs
+
+    @cached_property
+    def penalty(self) -> CodePenalty:
+        """What the other penalties add to a row."""
+        return self.objective.code_penalty(self.chain)
 
     @cached_property
     def gram(self) -> Array:
         """G."""
         D = self.chain.decoder()
-        return D @ D.T
+        return np.asarray(D @ D.T + self.penalty.gram)
 
     @cached_property
     def linear(self) -> Array:
         """F, one pass over X."""
-        return self.engine.project(self.chain.decoder())
+        return np.asarray(self.engine.project(self.chain.decoder()) - self.penalty.l1)
 
     @cached_property
     def metrics(self) -> list[Array]:
@@ -127,7 +137,7 @@ class CoupledDescent(ChainDescent):
 
     def _passes(self, codes: Array, chain: Chain, most: int) -> tuple[Point, float]:
         """Lower the codes' problem with the factors fixed; return where, and how far from optimal the start was."""
-        problem = CodesProblem(self.engine, self.objective.graphs, chain)
+        problem = CodesProblem(self.engine, self.objective, chain)
         point = before = problem.at(codes)
         first, look_ahead = None, 1.0
         for _ in range(most):
