@@ -167,7 +167,7 @@ def test_the_compiled_loop_and_its_plain_twin_agree(order, n_columns, n_passes, 
     V = np.maximum(rng.standard_normal((order, n_columns)), 0).astype(dtype)
     plain = V.copy()
     violations = [visit_rows(plain, G, F) for _ in range(n_passes)]
-    compiled, violation = descend_columns(V, G, F, n_passes, fading=0.0)
+    compiled, violation = descend_columns(V, G, F, n_passes)
     tolerance = 1e-9 if dtype == np.float64 else 1e-2
     scale = 1 + np.abs(plain).max()
     assert np.allclose(compiled, plain, atol=tolerance * scale)

@@ -28,8 +28,8 @@ LIFTED = 1.001  # multiplicative steps never leave 0: zeros of their start are l
 
 
 def has_one_loss(model):
-    """The layers of MultilayerNMF have a loss each, of what the layer below has become."""
-    return not isinstance(model, MultilayerNMF)
+    """Layers that are learnt greedily have a loss each, of what the layer below has become."""
+    return not isinstance(model, MultilayerNMF) and getattr(model, "backprop", True)
 
 
 one_loss = pytest.mark.parametrize("model", [m for m in VARIANTS if has_one_loss(m)], ids=name_of)
@@ -68,6 +68,8 @@ def test_short_fits_go_on_descending(model):
 
 @one_loss
 def test_single_precision_goes_on_too(model):
+    if getattr(model, "activation", None) == "stanh" and isinstance(model, DeepSemiNMF):
+        pytest.skip("codes below stanh are solved for anew, and rounded factors can lead them to another minimum")
     model = warm(model, max_iter=10).fit(X.astype(np.float32), LABELS)
     ended = model.loss_curve_[-1]
     assert model.fit(X.astype(np.float32), LABELS).loss_curve_[0] <= max(slack(model), 1 + 1e-4) * ended

@@ -6,6 +6,7 @@ guard, counted: the first to enter sets the limit, the last to leave restores it
 """
 
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -27,18 +28,25 @@ class _BlasGuard:
         self._holders = 0
         self._width = 1
         self._blas: Any = None
+        self._n_modules = 0
         self._limiter: Any = None
 
     def acquire(self) -> int:
         """Enter, and return how many threads BLAS was allowed before anyone entered."""
         with self._lock:
             if self._holders == 0:
-                self._blas = ThreadpoolController().select(user_api="blas")
+                self._find_blas()
                 self._width = max((lib["num_threads"] for lib in self._blas.info()), default=_cpu_count())
                 _let_this_thread_set(self._blas)
                 self._limiter = self._blas.limit(limits=1)
             self._holders += 1
             return self._width
+
+    def _find_blas(self) -> None:
+        """Look through the libraries of the process, milliseconds, only where a module may have brought a new one."""
+        if self._n_modules != len(sys.modules):
+            self._blas = ThreadpoolController().select(user_api="blas")
+            self._n_modules = len(sys.modules)
 
     def hold_this_thread(self) -> None:
         """Where every thread has a limit of its own (OpenMP), a pool's threads need theirs too."""

@@ -133,6 +133,11 @@ class ChainEstimator(FittedChain):
         """The q of f(s u) = s^q f(u) between layers; 1 too where f lets no scale through, and none is moved there."""
         return 1.0 if self._between is None else self._between.degree or 1.0
 
+    @property
+    def _drop(self) -> float:
+        """What part of the first sweep's projected gradient ends a fit; 0 where that is no criterion."""
+        return 0.0
+
     _keeps_lower_codes = False
     _pretrain_max_iter = 0
     _pretrain_tol = 0.0
@@ -207,9 +212,10 @@ class ChainEstimator(FittedChain):
         descent = self._descent(engine, replace(objective, graphs=task.graphs))
         return minimise(
             descent.advance,
-            descent.start(*self._begin(engine, task)),
+            descent.start(*self._begin(engine, task), refined=task.start.warm or len(task.sizes) > 1),
             max_iter=self.max_iter,
             tol=self.tol,
+            drop=self._drop,
             run=task.run,
             on_sweep=task.on_sweep,
         )

@@ -1,5 +1,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -29,7 +30,9 @@ class Chain:
         return len(self.factors)
 
     def with_factor(self, layer: int, Z: Array) -> "Chain":
-        """Return the chain with Z_{layer+1} replaced."""
+        """Return the chain with Z_{layer+1} replaced; the same one where nothing changed."""
+        if Z is self.factors[layer]:
+            return self
         return replace(self, factors=(*self.factors[:layer], Z, *self.factors[layer + 1 :]))
 
     def smoothed(self, layer: int) -> Array:
@@ -39,7 +42,11 @@ class Chain:
     def decoder(self, layer: int = -1) -> Array:
         """S_l C_l, what codes of a layer are multiplied by to give the data."""
         layer %= self.depth
-        return self._into_input_space(self.smoothed(layer), layer)
+        return self._top_decoder if layer == self.depth - 1 else self._into_input_space(self.smoothed(layer), layer)
+
+    @cached_property
+    def _top_decoder(self) -> Array:
+        return self._into_input_space(self.smoothed(self.depth - 1), self.depth - 1)
 
     def top_features(self) -> Array:
         """C_m alone, multiplied from the top so that every product is thin."""

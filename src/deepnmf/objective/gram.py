@@ -12,7 +12,7 @@ import numpy as np
 
 from deepnmf.arrays import Array
 
-POWER_STEPS = 30
+POWER_STEPS, STEADY = 30, 1e-3  # of a power iteration: at most so many, until one changes the norm by less than this
 
 
 class Gram(Protocol):
@@ -178,12 +178,19 @@ class _FactoredFollower:
 
 
 def _norm(apply: Callable[[Array], Array], order: int) -> float:
-    v = np.random.default_rng(0).standard_normal((order, 1))
+    """From below: who steps by it must see that the step descends.
+
+    Sums of rows are near the leading vector of what is nonnegative; the rest of the start is for what is not.
+    """
+    v = 1 + 0.1 * np.random.default_rng(0).standard_normal((order, 1))
+    v /= np.linalg.norm(v)
     value = 0.0
     for _ in range(POWER_STEPS):
         v = apply(v)
-        value = float(np.linalg.norm(v))
+        before, value = value, float(np.linalg.norm(v))
         if value == 0:
             return 0.0
+        if abs(value - before) <= STEADY * value:
+            break
         v /= value
     return value

@@ -54,7 +54,7 @@ class Objective:
         columns = len(stats.K) if A is None else min(A.shape)
         return Quadratic(
             left=left_gram(A, K),
-            linear=linear - terms.l1,
+            linear=linear - terms.l1 if terms.l1 else linear,
             right=right_gram(below, columns, n_steps) if below else None,
             ridge=terms.ridge,
             row_sums=terms.row_sums,

@@ -94,7 +94,7 @@ class ActivatedDescent:
     objective: ActivatedObjective
     solver: Solver
 
-    def start(self, codes: Array, chain: Chain) -> ActivatedState:
+    def start(self, codes: Array, chain: Chain, refined: bool = False) -> ActivatedState:
         """Begin at codes and factors."""
         codes, chain = lifted(codes, chain) if self.solver.needs_positive_start else (codes, chain)
         codes = np.ascontiguousarray(codes, dtype=self.engine.dtype)

@@ -8,50 +8,51 @@ from deepnmf.objective import FormedGram, Quadratic
 ROWS_AT_ONCE = 48
 
 
-def descend(Z: Array, problem: Quadratic, n_passes: int, fading: float) -> tuple[Array, float]:
-    """Make up to `n_passes` passes over the rows, fewer once one moves less than `fading` of the first.
-
-    Returns the new Z and the squared violation of the optimality conditions seen in the first pass.
-    """
+def descend(Z: Array, problem: Quadratic, n_passes: int) -> tuple[Array, float]:
+    """Make passes over the rows: the new Z, and the squared violation of optimality that the first one saw."""
     if isinstance(problem.left, FormedGram) and problem.columns_are_free:
         gram = _with_ridge(problem.left.matrix, problem.ridge)
-        return descend_columns(Z, gram, problem.linear, n_passes, fading)
-    return _descend_by_blocks(Z, problem, n_passes, fading)
+        return descend_columns(Z, gram, problem.linear, n_passes)
+    return _descend_by_blocks(Z, problem, n_passes)
 
 
-def descend_columns(Z: Array, gram: Array, linear: Array, n_passes: int, fading: float) -> tuple[Array, float]:
+def descend_columns(Z: Array, gram: Array, linear: Array, n_passes: int) -> tuple[Array, float]:
     """Let each column of Z run on its own in the compiled loop, which wants them as rows."""
-    from deepnmf.solvers.kernels import descend_rows  # noqa: PLC0415 - numba is loaded by the first fit
-
     H = np.array(Z.T, order="C")
-    return H.T, descend_rows(H, gram, np.ascontiguousarray(linear.T), n_passes, fading, 0.0)
+    return H.T, descend_rows(H, gram, linear.T, n_passes)
 
 
-def _descend_by_blocks(Z: Array, problem: Quadratic, n_passes: int, fading: float) -> tuple[Array, float]:
+def descend_rows(H: Array, gram: Array, F: Array, n_passes: int, tol: float = 0.0) -> float:
+    """Lower ½<H G, H> - <F, H> over H >= 0 in place, each row on its own; return the squared violation at first."""
+    from deepnmf.solvers import kernels  # noqa: PLC0415 - numba is loaded by the first fit
+    from deepnmf.solvers.lanes import LANES  # noqa: PLC0415
+
+    G, F = (np.ascontiguousarray(array, dtype=H.dtype) for array in (gram, F))
+    codes, targets = np.empty((2, H.shape[1], LANES), H.dtype)
+    return float(kernels.descend_rows(H, G, F, n_passes, tol, codes, targets, np.empty((1, LANES))))
+
+
+def _descend_by_blocks(Z: Array, problem: Quadratic, n_passes: int) -> tuple[Array, float]:
     """Visit a block of rows at a time: what the others contribute is one product with few rows."""
     Z = Z.copy()
     follower = problem.left.follow(Z)
     blocks = [slice(start, min(start + ROWS_AT_ONCE, len(Z))) for start in range(0, len(Z), ROWS_AT_ONCE)]
     grams = [problem.left.block(rows) for rows in blocks]
-    first = 0.0
+    violation = 0.0
     for number in range(n_passes):
-        moved = 0.0
         for rows, gram in zip(blocks, grams, strict=True):
             target = problem.linear[rows] - follower.rows(rows) + gram @ Z[rows]
             new, move = _visit_block(Z[rows], _with_ridge(gram, problem.ridge), target, problem, rows)
             change = new - Z[rows]
             Z[rows] = new
             follower.moved(rows, change)
-            moved += move
-        first = first if number else moved
-        if number and moved <= fading**2 * first:
-            break
-    return Z, first
+            violation += 0.0 if number else move
+    return Z, violation
 
 
 def _visit_block(Z: Array, gram: Array, target: Array, problem: Quadratic, rows: slice) -> tuple[Array, float]:
     if problem.row_sums is None:
-        return descend_columns(Z, gram, target, n_passes=1, fading=0.0)
+        return descend_columns(Z, gram, target, n_passes=1)
     Z = Z.copy()
     return Z, visit_rows(Z, gram, target, problem.row_sums[rows])
 

@@ -15,7 +15,7 @@ from deepnmf.solvers.least_squares import least_change, least_change_in_company
 from deepnmf.solvers.steps import HALS, Moved, Solver
 
 FEWEST_PASSES = 2
-MOST_PASSES, AT_REST = 1000, 1e-9
+MOST_PASSES, AT_REST = 3000, 1e-9
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,15 @@ import numpy as np
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, Sums, Workers
 from deepnmf.objective import Chain, FormedGram, Objective, Quadratic, Statistics
+from deepnmf.objective.quadratic import inner
 from deepnmf.solvers.least_squares import least_change
 from deepnmf.solvers.steps import Moved, Solver
 
-MOST_INNER = 10
-FACTOR_SHARE = 0.5
+MOST_INNER = 12
+FACTOR_SHARE = 0.3
 CHEAP = 1e7  # multiplications; a millisecond or so is not worth counting
 ROUNDING = {"float64": 1e-14, "float32": 1e-9}
-COLUMNS_AT_ONCE = 512
+COLUMNS_AT_ONCE, WORTH_A_THREAD = 512, 8e6  # the second in multiplications
 LIFT = 1e-3  # of the mean
 
 
@@ -42,6 +43,7 @@ class State:
     chain: Chain
     loss: float = np.inf
     optimality: float = np.inf
+    most_inner: int = 1  # steps on a block in the next sweep
     exhausted: bool = False  # not even a plain sweep descends: what is left is rounding
     plain_codes: Array | None = None  # the codes before they were extrapolated; None: set out plainly
     ahead: Chain | None = None
@@ -52,7 +54,7 @@ class State:
 class CodesStep:
     """One block of rows: the nonnegative problem of its codes, then its share of the statistics."""
 
-    decoder: Array
+    features: Array  # Dᵀ
     gram: FormedGram
     l1: float
     solver: Solver
@@ -60,8 +62,8 @@ class CodesStep:
     beta: float
 
     def __call__(self, X_b: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-        target = X_b @ self.decoder.T
-        size = np.vdot(target, target)
+        target = X_b @ self.features
+        size = inner(target, target)
         if self.l1:
             target -= self.l1
         # A block's problem has the samples as columns: transposed views, nothing is moved.
@@ -69,8 +71,7 @@ class CodesStep:
         H = np.ascontiguousarray(moved.Z.T)
         new: tuple[Array, ...] = (H,)
         if len(rows) > 1:
-            ahead = H + self.beta * (H - rows[1])
-            np.maximum(ahead, 0, out=ahead)
+            ahead = extrapolated(H, rows[1], self.beta, nonnegative=True)
             new = (ahead, H)
             H = ahead
         sums = (
@@ -87,8 +88,10 @@ class ChainDescent:
     """Sweeps of one model on one engine.
 
     A sweep updates the codes block by block in its one pass over X, then every factor from the
-    statistics, lowest first. With extrapolation, a sweep that rose is taken back and the next one
-    sets out plainly, which descends for certain.
+    statistics, lowest first. From a raw start the first sweep makes one inner step, the second two, and
+    so on: the best codes of factors that are still wrong commit early, to a poorer minimum. With
+    extrapolation, a sweep that rose is taken back and the next one sets out plainly, which descends
+    for certain.
     """
 
     engine: Engine
@@ -98,17 +101,18 @@ class ChainDescent:
     def __post_init__(self) -> None:
         self._spare: tuple[Array, ...] | None = None
 
-    def start(self, codes: Array, chain: Chain) -> State:
+    def start(self, codes: Array, chain: Chain, refined: bool = False) -> State:
         """Begin at codes and factors; zeros are lifted a little for a solver that could never leave them."""
         if self.solver.needs_positive_start:
             codes, chain = lifted(codes, chain)
-        return State(np.ascontiguousarray(codes, dtype=self.engine.dtype), chain)
+        codes = np.ascontiguousarray(codes, dtype=self.engine.dtype)
+        return State(codes, chain, most_inner=MOST_INNER if refined else 1)
 
     def advance(self, state: State) -> State:
         """Make one sweep."""
         departure = state.chain if state.ahead is None else state.ahead
         rows, stats, codes_optimality = self._update_codes(state, departure)
-        chain, factors_optimality = self.update_factors(departure, stats)
+        chain, factors_optimality = self.update_factors(departure, stats, state.most_inner)
         loss = self.objective.value(chain, stats)
         if not loss <= state.loss + rounding(self.engine, state.loss):
             return self._take_back(state, rows)
@@ -118,6 +122,7 @@ class ChainDescent:
             chain=chain,
             loss=loss,
             optimality=max(codes_optimality, factors_optimality),
+            most_inner=state.most_inner + 1,
             momentum=state.momentum,
         )
         return self._look_ahead(state, reached, rows[1]) if self.solver.extrapolates else reached
@@ -125,9 +130,7 @@ class ChainDescent:
     def _look_ahead(self, state: State, reached: State, plain_codes: Array) -> State:
         beta = state.momentum.beta if np.isfinite(state.loss) else 0.0
         pairs = zip(reached.chain.factors, state.chain.factors, strict=True)
-        factors = [new + beta * (new - old) for new, old in pairs]
-        if reached.chain.nonnegative:
-            factors = [np.maximum(Z, 0) for Z in factors]
+        factors = [extrapolated(new, old, beta, reached.chain.nonnegative) for new, old in pairs]
         return replace(
             reached,
             plain_codes=plain_codes,
@@ -138,6 +141,7 @@ class ChainDescent:
     def _take_back(self, state: State, rows: tuple[Array, ...]) -> State:
         """Forget a sweep that rose; where it had set out plainly, only rounding is left to gain."""
         self._spare = rows
+        state = replace(state, most_inner=state.most_inner + 1)
         if state.ahead is None:
             return replace(state, exhausted=True)
         return replace(state, plain_codes=None, ahead=None, momentum=state.momentum.after_rise())
@@ -154,11 +158,11 @@ class ChainDescent:
         D = chain.decoder()
         penalty = self.objective.code_penalty(chain)
         step = CodesStep(
-            decoder=D.astype(dtype, copy=False),
+            features=np.ascontiguousarray(D.T, dtype=dtype),
             gram=FormedGram((D @ D.T + penalty.gram).astype(dtype, copy=False)),
             l1=penalty.l1,
             solver=self.solver,
-            n_inner=inner_steps(*D.shape),
+            n_inner=min(inner_steps(*D.shape), state.most_inner),
             beta=state.momentum.beta if state.plain_codes is not None else 0.0,
         )
         rows = [state.codes]
@@ -169,16 +173,16 @@ class ChainDescent:
         stats = Statistics(M, K, sums, self.engine.sqnorm)
         return new_rows, stats, relative(violation, size)
 
-    def update_factors(self, chain: Chain, stats: Statistics) -> tuple[Chain, float]:
+    def update_factors(self, chain: Chain, stats: Statistics, most_inner: int) -> tuple[Chain, float]:
         """Update every factor, lowest first, from the statistics alone."""
         optimality = 0.0
-        size = float(np.vdot(stats.M, stats.M))
+        size = inner(stats.M, stats.M)
         for layer in range(chain.depth):
             if chain.nonnegative:
-                n_inner = self._steps_on_factor(chain, layer)
+                n_inner = min(self._steps_on_factor(chain, layer), most_inner)
                 problem = self.objective.block(chain, layer, stats, n_inner)
                 moved = over_columns(self.engine.workers, self.solver, chain.factors[layer], problem, n_inner)
-                size = float(np.vdot(problem.linear, problem.linear))
+                size = inner(problem.linear, problem.linear)
             else:
                 moved = self._free_factor(chain, layer, stats)
             chain = chain.with_factor(layer, moved.Z)
@@ -189,32 +193,40 @@ class ChainDescent:
         return Moved(*least_change(chain, layer, stats))
 
     def _steps_on_factor(self, chain: Chain, layer: int) -> int:
-        """Steps that cost about half of what the two products with X cost, by counting multiplications.
+        """Steps that cost their layer's share of what the two products with X cost, by counting multiplications.
 
         Zeros of X count too: sparse and dense make the same steps.
         """
         order, width = chain.factors[layer].shape
         top = len(chain.factors[-1])
         step = width * min(order**2, 2 * top * order) + (top * width**2 if layer else 0)
-        budget = FACTOR_SHARE * 2 * self.engine.n_samples * self.engine.n_features * top
+        budget = FACTOR_SHARE / chain.depth * 2 * self.engine.n_samples * self.engine.n_features * top
         return int(np.clip(max(budget, CHEAP) / step, 1, MOST_INNER))
+
+
+def extrapolated(new: Array, old: Array, beta: float, nonnegative: bool) -> Array:
+    """Z + β (Z - Z_old), made feasible, with one array made on the way."""
+    ahead = new - old
+    ahead *= beta
+    ahead += new
+    return np.maximum(ahead, 0, out=ahead) if nonnegative else ahead
 
 
 def over_columns(workers: Workers, solver: Solver, Z: Array, problem: Quadratic, n_inner: int) -> Moved:
     """Take a solver's step, on blocks of columns side by side where columns do not meet."""
-    n_columns = Z.shape[1]
-    if not problem.columns_are_free or n_columns <= COLUMNS_AT_ONCE:
+    order, n_columns = Z.shape
+    at_once = max(COLUMNS_AT_ONCE, int(WORTH_A_THREAD / (order**2 * n_inner)))
+    if not problem.columns_are_free or n_columns <= at_once:
         return solver.step(Z, problem, n_inner)
-    problem.left.norm  # noqa: B018 - once here, not once a thread
-    starts = range(0, n_columns, COLUMNS_AT_ONCE)
-    blocks = [slice(start, min(start + COLUMNS_AT_ONCE, n_columns)) for start in starts]
+    starts = range(0, n_columns, at_once)
+    blocks = [slice(start, min(start + at_once, n_columns)) for start in starts]
     parts = list(workers.map(lambda block: solver.step(Z[:, block], problem.columns(block), n_inner), blocks))
     return Moved(np.hstack([part.Z for part in parts]), sum(part.violation for part in parts))
 
 
 def inner_steps(order: int, n_features: int) -> int:
     """Passes over the codes that cost about half of what reading X costs."""
-    return int(np.clip(1 + 0.25 * n_features / order, 1, MOST_INNER))
+    return int(np.clip(1 + n_features / order, 1, MOST_INNER))
 
 
 def rounding(engine: Engine, loss: float) -> float:

@@ -7,6 +7,7 @@ from scipy import linalg
 
 from deepnmf.arrays import Array
 from deepnmf.objective import Chain, FactorCoupling, Statistics
+from deepnmf.objective.quadratic import inner
 
 ALREADY_OPTIMAL = 1e-12
 MOST_STEPS, CLOSE = 50, 1e-8  # of conjugate gradients: at most so many, to this part of the first residual
@@ -22,11 +23,13 @@ def least_change(chain: Chain, layer: int, stats: Statistics, smallest: float = 
     Z = chain.factors[layer]
     A, below = chain.above(layer), chain.below(layer)
     missing = stats.M - stats.K @ chain.decoder()  # r_m x p
+    negligible = ALREADY_OPTIMAL**2 * inner(stats.M, stats.M)
+    if (left := inner(missing, missing)) <= negligible:
+        return Z, left
     for factor in below:
         missing = missing @ factor.T
-    gradient = missing if A is None else A.T @ missing
-    violation = float(np.vdot(gradient, gradient))
-    if violation <= ALREADY_OPTIMAL**2 * float(np.vdot(stats.M, stats.M)):
+    violation = inner(missing, missing if A is None else A @ A.T @ missing)  # ‖Aᵀ missing‖², which may be large
+    if violation <= negligible:
         return Z, violation
     change = _solve_left(A, stats.K, missing, smallest)
     if below:

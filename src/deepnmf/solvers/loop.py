@@ -39,8 +39,8 @@ State = TypeVar("State", bound=SweepState)
 class Descent(Protocol[State]):
     """Sweeps of one objective on one engine."""
 
-    def start(self, codes: Array, chain: Chain) -> State:
-        """Begin at codes and factors."""
+    def start(self, codes: Array, chain: Chain, refined: bool = False) -> State:
+        """Begin at codes and factors, `refined` where these have been learnt and not only guessed."""
         ...
 
     def advance(self, state: State) -> State:
@@ -86,25 +86,29 @@ def minimise(
     max_iter: int,
     tol: float,
     run: Run,
+    drop: float = 0.0,
     stage: str = "fit",
     on_sweep: OnSweep | None = None,
 ) -> tuple[State, History]:
     """Sweep until the objective or the optimality conditions stop moving.
 
-    Both tests look at the current state alone, so a good start does not end a fit early:
+    Two tests look at the current state alone, so where a fit began does not end it:
     the mean decrease of the last sweeps is at most `tol` of the loss ("decrease"), or the relative
-    projected gradient is at most `tol`/100 ("optimality"). tol=0 switches both off.
+    projected gradient is at most `tol`/100 ("optimality"). tol=0 switches both off. A third one is
+    scikit-learn's: the projected gradient is at most `drop` of what it was in the first sweep ("optimality").
     """
     losses: list[float] = []
+    first = 0.0
     reason = run.ended or "max_iter"
     while reason == "max_iter" and len(losses) < max_iter:
         try:
             state = advance(state)
+            first = first if losses else state.optimality
             losses.append(state.loss)
             run.show(stage, len(losses), state.loss, _mean_decrease(losses))
             if on_sweep is not None and on_sweep(len(losses), state.loss):
                 reason = run.ended = "on_sweep"
-            elif tol > 0 and state.optimality <= tol / 100:
+            elif (limit := max(tol / 100, drop * first)) > 0 and state.optimality <= limit:
                 reason = "optimality"
             elif tol > 0 and (state.exhausted or (len(losses) > WINDOW and _mean_decrease(losses) <= tol)):
                 reason = "decrease"

@@ -53,7 +53,7 @@ class LayerwisePlan:
         descent = linear_descent(engine, objective, self.solver)
         state, history = minimise(
             descent.advance,
-            descent.start(codes, Chain.of([Z], [theta], self.nonnegative)),
+            descent.start(codes, Chain.of([Z], [theta], self.nonnegative), refined=begun is not None),
             max_iter=self.max_iter,
             tol=self.tol,
             run=self.run,

@@ -12,15 +12,15 @@ from deepnmf.solvers.least_squares import least_change
 from deepnmf.solvers.svd import truncated_svd
 
 NNDSVD = ("nndsvd", "nndsvda", "nndsvdar")
+NNDSVD_POWER_STEPS = 2  # signs of singular vectors are all that is taken from them, and they need no more
 STEEPEST = 1e6  # a shift beyond this makes all code columns parallel in double precision
 
 
 def nonnegative_start(engine: Engine, rank: int, init: str, rng: np.random.RandomState) -> tuple[Array, Array]:
     """Codes and factor >= 0: random, or NNDSVD (Boutsidis & Gallopoulos, 2008) as far as the rank goes."""
-    random_codes, random_factor = _random(engine, rank, rng)
     if init == "random":
-        return random_codes, random_factor
-    codes, factor = _nndsvd(*truncated_svd(engine, rank, rng))
+        return _random(engine, rank, rng)
+    codes, factor = _nndsvd(*truncated_svd(engine, rank, rng, NNDSVD_POWER_STEPS))
     mean = engine.mean
     if init == "nndsvda":
         codes[codes == 0] = mean
@@ -28,6 +28,9 @@ def nonnegative_start(engine: Engine, rank: int, init: str, rng: np.random.Rando
     elif init == "nndsvdar":
         codes[codes == 0] = mean / 100 * rng.random_sample(np.count_nonzero(codes == 0))
         factor[factor == 0] = mean / 100 * rng.random_sample(np.count_nonzero(factor == 0))
+    if len(factor) == rank:
+        return codes, factor
+    random_codes, random_factor = _random(engine, rank, rng)
     found = len(factor)
     return np.hstack([codes, random_codes[:, found:]]), np.vstack([factor, random_factor[found:]])
 

@@ -13,7 +13,7 @@ from deepnmf.objective import FormedGram, Quadratic
 from deepnmf.objective.quadratic import inner
 from deepnmf.solvers.coordinate import descend
 
-FADING = 0.1  # inner steps end when one moves less than this part of what the first one moved
+FADING = 0.1  # gradient steps end when one moves less than this part of what the first one moved
 
 
 class Moved(NamedTuple):
@@ -47,7 +47,7 @@ class HALS:
     def step(self, Z: Array, problem: Quadratic, n_inner: int) -> Moved:
         if problem.right is not None:
             return AcceleratedGradient().step(Z, problem, n_inner)
-        return Moved(*descend(Z, problem, n_inner, FADING))
+        return Moved(*descend(Z, problem, n_inner))
 
 
 @dataclass(frozen=True)

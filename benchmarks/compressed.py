@@ -1,0 +1,97 @@
+"""NMF warmed up on X ≈ Q B, Q of few columns, against NMF on X itself: `python benchmarks/compressed.py`.
+
+Not part of the library, see docs/decisions/0011-speed.md. Needs DEEPNMF_DATA.
+"""
+
+import time
+
+import numpy as np
+from scipy import linalg
+from sklearn.decomposition import NMF as ScikitNMF
+from sklearn.decomposition._nmf import _initialize_nmf
+from sklearn.preprocessing import normalize
+
+from deepnmf.datasets import load
+from deepnmf.engines import RowsInMemory, Workers
+from deepnmf.objective import Chain, Objective
+from deepnmf.solvers import SOLVERS, linear_descent
+
+REPEATS = 5
+WARM_UPS = (0, 10, 20, 40)
+
+
+class Product:
+    """Rows of Q B, never multiplied out."""
+
+    __array_ufunc__ = None
+
+    def __init__(self, Q, B):
+        self.Q, self.B = Q, B
+
+    def __matmul__(self, features):
+        return self.Q @ (self.B @ features)
+
+    def __rmatmul__(self, codes):
+        return (codes @ self.Q) @ self.B
+
+
+class CompressedRows(RowsInMemory):
+    """X ≈ Q B with Q an orthonormal basis of most of its range, found in two passes (one power step)."""
+
+    def __init__(self, engine, width, rng):
+        sketch = rng.standard_normal((width, engine.n_features))
+        Q = linalg.qr(engine.project(sketch), mode="economic", check_finite=False)[0]
+        _, (B,) = engine.sweep((Q,), lambda X_b, rows: ((), (rows[0].T @ X_b,)))
+        Q = linalg.qr(engine.project(B), mode="economic", check_finite=False)[0]
+        _, (self._basis,) = engine.sweep((Q,), lambda X_b, rows: ((), (rows[0].T @ X_b,)))
+        super().__init__(Q, engine.workers)
+        half = engine.n_samples // 2
+        self._blocks = [slice(0, half), slice(half, engine.n_samples)]
+        self.n_features, self.sqnorm = engine.n_features, float(np.vdot(self._basis, self._basis))
+
+    def _rows(self, block):
+        return Product(super()._rows(block), self._basis) if hasattr(self, "sqnorm") else super()._rows(block)
+
+
+def seconds_to(target, X, W, H, width, n_warm):
+    """Time to the target, the sketch and the sweeps on it included, and how many sweeps on X it took."""
+    with Workers() as workers:
+        began = time.perf_counter()
+        engine, codes, chain = RowsInMemory(X, workers), W, Chain.of([H])
+        if n_warm:
+            warm = linear_descent(CompressedRows(engine, width, np.random.RandomState(0)), Objective(), SOLVERS["hals"])
+            state = warm.start(codes, chain)
+            for _ in range(n_warm):
+                state = warm.advance(state)
+            codes, chain = state.codes, state.chain
+        sweeps, n_sweeps = linear_descent(engine, Objective(), SOLVERS["hals"]), 0
+        state = sweeps.start(codes, chain, refined=n_warm > 0)
+        while state.loss > target:
+            state, n_sweeps = sweeps.advance(state), n_sweeps + 1
+        return time.perf_counter() - began, n_sweeps
+
+
+def problems():
+    """Data and rank."""
+    rng = np.random.default_rng(0)
+    dense = np.abs(rng.random((2856, 60)) @ rng.random((60, 1024)) + 0.1 * rng.standard_normal((2856, 1024)))
+    pie = normalize(load("pie_pose27").data.astype(float))
+    yield from (("dense", dense, 40), ("PIE", pie, 40), ("PIE", pie, 160))
+    yield "CBCL", load("cbcl_faces_19x19").data.astype(float), 49
+
+
+def main():
+    """Print the table."""
+    print("| data | sweeps on the sketch | then on X | ms to scikit-learn's objective |\n| --- | --- | --- | --- |")
+    for name, X, rank in problems():
+        W, H = _initialize_nmf(X, rank, init="nndsvda", random_state=0)
+        scikit = ScikitNMF(rank, init="custom", tol=0, max_iter=200).fit(X, W=W.copy(), H=H.copy())
+        target = scikit.reconstruction_err_**2 / 2
+        for n_warm in WARM_UPS:
+            runs = [seconds_to(target, X, W, H, rank + rank // 2, n_warm) for _ in range(REPEATS)]
+            best, n_sweeps = min(runs)
+            print(f"| {name}, k = {rank} | {n_warm} | {n_sweeps} | {1e3 * best:.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
