@@ -4,6 +4,8 @@ import os
 import platform
 import subprocess
 import time
+from importlib import metadata
+from pathlib import Path
 
 import numpy as np
 import scipy
@@ -20,6 +22,39 @@ def described() -> str:
         f"Commit {commit.stdout.strip()}, deepnmf {deepnmf.__version__}, Python {platform.python_version()}, "
         f"{versions}, {os.cpu_count()} cores."
     )
+
+
+def machine() -> str:
+    """Say on which processor and with how much memory."""
+    described = Path("/proc/cpuinfo")
+    lines = described.read_text().splitlines() if described.exists() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+    return f"{names[0] if names else platform.processor()}, {memory:.0f} GB of memory."
+
+
+def versions(packages) -> str:
+    """Say which versions of packages are installed, and which are not."""
+    return ", ".join(f"{package} {_version(package) or '(not installed)'}" for package in packages)
+
+
+def _version(package) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def table(head, rows) -> str:
+    """A table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+
+
+def named(model) -> str:
+    """A model with its size, and none of its other parameters."""
+    sizes = getattr(model, "layer_sizes", None) or model.n_components
+    return f"`{type(model).__name__}({sizes})`"
 
 
 def fitted(model, X, *args, **kwargs):

@@ -1,0 +1,140 @@
+"""Deep models from scratch against the algorithms as they were published."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from benchmarks.page import named, table
+from benchmarks.speed.options import Options
+from benchmarks.speed.problems import Array, pie
+from benchmarks.speed.solvers import reference
+from benchmarks.speed.timing import Watch, geometric_mean, in_seconds, timed
+from sklearn.decomposition._nmf import _initialize_nmf
+from sklearn.utils.extmath import randomized_svd
+
+from deepnmf import DeepNSNMF, DeepSemiNMF, SparseDeepNMF
+
+TITLE = "Deep models against the published algorithms"
+STOP = 1e-6  # of the Deep Semi-NMF paper: E before - E now <= STOP * max(1, E before), E the error ‖X - X̂‖
+INNER = 10  # gradient steps a block; the papers leave them open
+PATIENCE = 3  # times the published seconds after which we have failed
+
+Iterate = Callable[[Array, list[Array]], tuple[Array, list[Array], list[float]]]
+
+
+@dataclass(frozen=True)
+class Published:
+    """A transcription from `tests/reference`, ready to run: layers one by one, then one iteration after the other."""
+
+    model: Any
+    pretrain: Callable[[Array, int], tuple[Array, list[Array]]]
+    fine_tune: Callable[[Array], Iterate]
+
+    def run(self, X: Array, pretraining: int, fine_tuning: int) -> tuple[float, int]:
+        """The last loss and the number of fine-tuning iterations."""
+        H, factors = self.pretrain(X, pretraining)
+        iterate, losses = self.fine_tune(X), [np.inf]
+        while len(losses) <= fine_tuning and not _settled(losses):
+            H, factors, (loss,) = iterate(H, factors)
+            losses.append(loss)
+        return losses[-1], len(losses) - 1
+
+
+def _settled(losses: list[float]) -> bool:
+    """The stopping criterion of the Deep Semi-NMF paper, on errors."""
+    before, now = np.sqrt(2 * np.array([np.inf, *losses][-2:]))
+    return bool(np.isfinite(before) and before - now <= STOP * max(1, before))
+
+
+def nndsvd(X: Array, rank: int) -> tuple[Array, Array]:
+    """The start of both papers with nonnegative factors."""
+    return _initialize_nmf(X, rank, init="nndsvd", random_state=0)
+
+
+def svd_codes(X: Array, rank: int) -> Array:
+    """The start of the Deep Semi-NMF paper (Gillis & Kumar): singular vectors made nonnegative by adding the first."""
+    U = randomized_svd(X, rank, random_state=0)[0]
+    first = np.abs(U[:, :1])  # of one sign, for X is nonnegative
+    lift = np.max(-U / np.maximum(first, np.finfo(float).tiny), axis=0)
+    return np.hstack([first, U[:, 1:] + np.maximum(lift[1:], 0) * first])
+
+
+def deep_semi_nmf(sizes: tuple[int, ...]) -> Published:
+    """Algorithm 1 of Trigeorgis et al."""
+    published = reference("deep_semi_nmf")
+    return Published(
+        DeepSemiNMF(sizes, random_state=0),
+        lambda X, n_iter: published.pretrain(X, sizes, n_iter, svd_codes),
+        lambda X: lambda H, factors: published.fine_tune(X, H, factors, 1),
+    )
+
+
+def deep_nsnmf(sizes: tuple[int, ...]) -> Published:
+    """Algorithm 2 of Yu et al., smoothed as our default is."""
+    published, model = reference("deep_nsnmf"), DeepNSNMF(sizes, random_state=0)
+    theta = (model.theta,) * len(sizes)
+    return Published(
+        model,
+        lambda X, n_iter: published.pretrain(X, sizes, theta, n_iter, INNER, nndsvd),
+        lambda X: lambda H, factors: published.fine_tune(X, H, factors, theta, 1, INNER),
+    )
+
+
+def sparse_deep_nmf(sizes: tuple[int, ...]) -> Published:
+    """Algorithms 1 and 2 of Guo & Zhang without a penalty (DNMF), which is our default."""
+    published, none = reference("sparse_deep_nmf"), (0.0,) * len(sizes)
+    return Published(
+        SparseDeepNMF(sizes, random_state=0),
+        lambda X, n_iter: published.pretrain(X, sizes, None, none, none, n_iter, INNER, nndsvd),
+        lambda X: lambda H, factors: published.fine_tune(X, H, factors, None, none, none, 1, INNER),
+    )
+
+
+def compared(published: Published, X: Array, fine_tuning: int, options: Options) -> tuple[float, list[Any]]:
+    """The ratio of times, and the row of the table."""
+    model = published.model.set_params(tol=0, max_iter=10**6)
+    model.fit(X[:700], on_sweep=Watch(limit=0))  # compile
+    (target, iterations), theirs = timed(lambda: published.run(X, options.published_pretraining, fine_tuning))
+    fits = []
+    for _ in range(options.repeats):
+        watch = Watch(target, limit=PATIENCE * theirs)
+        fits.append((timed(lambda watch=watch: model.fit(X, on_sweep=watch))[1], watch))
+    ours, watch = min(fits, key=lambda fit: fit[0])
+    ratio = theirs / ours
+    shown = f"{ratio:.1f}" if watch.reached else f"not reached ({ratio:.2f})"
+    counted = [iterations, len(watch.losses)]
+    return ratio, [named(model), f"{target:.6g}", *counted, in_seconds(theirs), in_seconds(ours), shown]
+
+
+def _said(options: Options) -> str:
+    limits = ", ".join(str(limit) for limit in options.published_fine_tuning)
+    return f"""\
+CMU PIE, 2856 x 1024, samples of unit norm, double precision. The published algorithms are the transcriptions of
+`tests/reference` in NumPy on every core, run once, from scratch, and started as in their papers: from the SVD (Deep Semi-NMF)
+and from NNDSVD. They pre-train each layer for {options.published_pretraining} iterations, which no paper says, and fine-tune until the error falls
+by {STOP:g} of itself or less, but for no more than {limits} iterations; that criterion, and 1000 iterations at most, are the Deep
+Semi-NMF paper's, the others give none. Blocks that are updated by gradient steps make {INNER} of them.
+
+The objective they end with is the target. Our time is that of a whole fit with default settings, pre-training included,
+ended at the target, the best of several. A target not reached within {PATIENCE} times the published time is "not reached"."""
+
+
+def page(options: Options) -> str:
+    """Measure, and say."""
+    try:
+        X = pie()
+    except FileNotFoundError:
+        return "The data of CMU PIE are not there."
+    contenders = (deep_semi_nmf((625, 40)), deep_nsnmf((300, 160)), sparse_deep_nmf((600, 160, 40)))
+    limits = zip(contenders, options.published_fine_tuning, strict=True)
+    found = [compared(published, X, fine_tuning, options) for published, fine_tuning in limits]
+    ratios = [ratio for ratio, _ in found]
+    head = ["model", "½‖X - X̂‖²", "published: iterations", "our sweeps", "published", "ours", "times sooner"]
+    return "\n\n".join(
+        [
+            _said(options),
+            table(head, [row for _, row in found]),
+            f"Geometric mean {geometric_mean(ratios):.1f}, smallest {min(ratios):.1f}.",
+        ]
+    )

@@ -1,0 +1,76 @@
+"""Pictures of losses over time."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import matplotlib as mpl
+import numpy as np
+
+mpl.use("svg")
+import matplotlib.pyplot as plt
+
+OURS = "deepnmf.NMF"
+# Paul Tol's muted colours, told apart by the colour-blind; markers tell them apart in print.
+STYLES = tuple(
+    zip(
+        ("#332288", "#88CCEE", "#44AA99", "#117733", "#999933", "#DDCC77", "#CC6677", "#882255", "#AA4499", "#777777"),
+        "osv^D<>pX*",
+        strict=True,
+    )
+)
+LEGEND = 0.8  # inches
+FLOOR = 1e-6  # what lies below is the end of the longest run, and rounding
+POINTS = 200  # of a line that has one a sweep
+
+
+class Curve(NamedTuple):
+    """The losses of one contender, and when it had them."""
+
+    name: str
+    seconds: Sequence[float]
+    losses: Sequence[float]
+
+
+def draw(problems: Mapping[str, Sequence[Curve]], path: Path) -> None:
+    """One small picture a problem, loss above the lowest that anybody saw there; one legend for all."""
+    columns = min(3, len(problems))
+    rows = -(-len(problems) // columns)
+    height = 2.9 * rows + LEGEND
+    figure, grid = plt.subplots(rows, columns, figsize=(3.6 * columns, height), squeeze=False)
+    styles = _styles(problems.values())
+    for axes, (name, curves) in zip(grid.flat, problems.items(), strict=False):
+        _draw_one(axes, name, curves, styles)
+    for axes in grid.flat[len(problems) :]:
+        axes.set_axis_off()
+    handles = {handle.get_label(): handle for axes in grid.flat for handle in axes.get_legend_handles_labels()[0]}
+    figure.supylabel("loss above the lowest seen, as part of it", fontsize=9)
+    figure.legend(handles.values(), handles.keys(), loc="lower center", ncols=min(4, len(handles)), fontsize=8)
+    figure.tight_layout(rect=(0, LEGEND / height, 1, 1))
+    with mpl.rc_context({"svg.hashsalt": "deepnmf", "svg.fonttype": "none"}):
+        figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
+
+
+def _styles(problems):
+    """A colour and a marker for each contender, the same on every problem."""
+    names = dict.fromkeys(curve.name for curves in problems for curve in curves if curve.name != OURS)
+    return dict(zip(names, STYLES, strict=False))
+
+
+def _draw_one(axes, name, curves, styles):
+    lowest = min(min(curve.losses) for curve in curves)
+    for curve in curves:
+        above = np.asarray(curve.losses) / lowest - 1
+        seen = np.flatnonzero(above > FLOOR)
+        seen = seen[np.unique(np.geomspace(1, max(len(seen), 1), POINTS).astype(int)) - 1] if len(seen) else seen
+        seconds = np.asarray(curve.seconds)[seen]
+        if curve.name == OURS:
+            axes.loglog(seconds, above[seen], color="black", linewidth=2.8, label=OURS, zorder=3)
+        else:
+            color, marker = styles[curve.name]
+            axes.loglog(seconds, above[seen], color=color, marker=marker, markersize=4, linewidth=1.1, label=curve.name)
+    axes.set_title(name, fontsize=10)
+    axes.set_xlabel("seconds", fontsize=8)
+    axes.tick_params(labelsize=7)
+    axes.grid(alpha=0.3)

@@ -1,0 +1,36 @@
+"""Contenders that may take hours, or the whole process with them, are tried in a process of their own first."""
+
+import multiprocessing
+from dataclasses import replace
+
+from benchmarks.speed.problems import Problem
+from benchmarks.speed.solvers import SOLVERS, Solver
+
+TO_START = 30.0  # seconds for a process to be there, with everything imported
+
+
+class UnfitError(RuntimeError):
+    """Why a contender cannot be measured here."""
+
+
+def attempt(solver: Solver, problem: Problem, n_iter: int, limit: float) -> None:
+    """Let a contender make its iterations elsewhere; raise when it does not live through them, or not in time."""
+    alone = replace(problem)  # without the dense copy of sparse data, which is cheaper made again than sent
+    process = multiprocessing.get_context("spawn").Process(target=_run, args=(solver.name, alone, n_iter))
+    process.start()
+    process.join(TO_START + limit)
+    if process.is_alive():
+        process.kill()
+        process.join()
+        raise UnfitError(f"{_counted(n_iter)} take longer than {limit:.0f} s")
+    if process.exitcode:
+        raise UnfitError(f"does not live through {_counted(n_iter)} (exit code {process.exitcode})")
+
+
+def _run(name: str, problem: Problem, n_iter: int) -> None:
+    solver = next(solver for solver in SOLVERS if solver.name == name)
+    solver.run(solver.given(problem), problem.W, problem.H, n_iter)
+
+
+def _counted(n_iter: int) -> str:
+    return f"{n_iter} iteration{'s'[: n_iter > 1]}"

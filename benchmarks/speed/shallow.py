@@ -1,0 +1,272 @@
+"""Every contender against `NMF` on problems of one layer: who is sooner at the contender's own objective."""
+
+import gc
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from benchmarks.page import table, versions
+from benchmarks.speed.objective import loss
+from benchmarks.speed.options import Options
+from benchmarks.speed.plots import OURS, Curve, draw
+from benchmarks.speed.probing import UnfitError, attempt
+from benchmarks.speed.problems import SAID, Problem, problems
+from benchmarks.speed.solvers import SOLVERS, Solver
+from benchmarks.speed.timing import BUDGET, Watch, geometric_mean, in_seconds, timed
+
+from deepnmf import NMF
+
+TITLE = "NMF of one layer against other packages"
+LEADING = SOLVERS[0]  # the one that is measured at every number of iterations, however long it takes
+AFFORDABLE = 60.0  # seconds that any other contender's iterations may take
+PATIENCE = 3  # times the contender's seconds after which we have failed
+CURVE = (1, 3, 10, 30, 100, 200)
+NEVER = 10**6
+
+
+def ours(problem: Problem, watch: Watch) -> NMF:
+    """A whole fit from the common start, ended by the watch."""
+    model = NMF(problem.rank, init="custom", tol=0, max_iter=NEVER)
+    return model.fit(problem.X, W=problem.W, H=problem.H, on_sweep=watch)
+
+
+@dataclass
+class Contender:
+    """A solver at work on one problem."""
+
+    solver: Solver
+    problem: Problem
+    X: Any = field(init=False)
+    losses: dict[int, float] = field(default_factory=dict)
+    seconds: dict[int, float] = field(default_factory=dict)  # the best so far
+
+    def __post_init__(self) -> None:
+        """Take the data and warm up: who compiles on a corner first, and then with one iteration of the whole."""
+        self.X = self.solver.given(self.problem)
+        if not self.solver.risky:
+            corner = self.problem.corner()
+            self.solver.run(self.solver.given(corner), corner.W, corner.H.copy(), 2)
+        gc.freeze()  # what a package has just imported is no garbage, and looking it through takes longer than many a run
+        self.run(1)
+
+    def run(self, n_iter: int) -> float:
+        """So many iterations from the start, and the seconds they take."""
+        if self.solver.risky and n_iter not in self.losses:
+            attempt(self.solver, self.problem, n_iter, AFFORDABLE)
+        W, H = self.problem.W.copy(), self.problem.H.copy()
+        factors, seconds = timed(lambda: self.solver.run(self.X, W, H, n_iter))
+        if n_iter not in self.losses:
+            self.losses[n_iter] = loss(self.problem.X, *factors)
+        self.seconds[n_iter] = min(seconds, self.seconds.get(n_iter, np.inf))
+        return seconds
+
+    def affordable(self, n_iter: int) -> bool:
+        """Whether so many iterations can be waited for, going by the longest run so far."""
+        longest = max(self.seconds)
+        return self.solver is LEADING or self.seconds[longest] / longest * n_iter <= AFFORDABLE
+
+    def fewer(self) -> int:
+        """As many iterations as can be waited for."""
+        return max(1, int(AFFORDABLE / self.seconds[1]))
+
+    def curve(self, longest: int) -> Curve:
+        """Loss over time, by runs of growing length."""
+        for n_iter in () if self.solver.risky else CURVE:
+            if n_iter <= longest and n_iter not in self.seconds and self.affordable(n_iter):
+                self.run(n_iter)
+        points = sorted(self.seconds)
+        return Curve(self.solver.name, [self.seconds[n] for n in points], [self.losses[n] for n in points])
+
+
+@dataclass
+class Duel:
+    """A contender after some number of iterations, and we on the way to the same objective."""
+
+    contender: Contender
+    n_iter: int
+    spent: float = 0.0
+    ours: float = np.inf
+    sweeps: int = 0
+    reached: bool = True
+    excess: float = -np.inf
+
+    def round(self) -> None:
+        """Run both once, unless there was enough of it."""
+        if self.spent > BUDGET:
+            return
+        self.spent += self.contender.run(self.n_iter)
+        watch = Watch(self.target, limit=max(PATIENCE * self.theirs, 0.5))
+        model, seconds = timed(lambda: ours(self.contender.problem, watch))
+        self.ours, self.sweeps = min(self.ours, seconds), model.n_iter_
+        self.reached = self.reached and watch.reached
+        found = loss(self.contender.problem.X, model.codes_[-1], model.components_)
+        self.excess = max(self.excess, found / self.target - 1)
+
+    @property
+    def target(self) -> float:
+        """The contender's objective, which we have to reach."""
+        return self.contender.losses[self.n_iter]
+
+    @property
+    def theirs(self) -> float:
+        """The contender's seconds."""
+        return self.contender.seconds[self.n_iter]
+
+    @property
+    def ratio(self) -> float:
+        """How many times sooner we are."""
+        return self.theirs / self.ours
+
+    def row(self) -> list[str]:
+        """All there is to say of it."""
+        ratio = f"{self.ratio:.1f}" if self.reached else f"not reached ({self.ratio:.2f})"
+        times = in_seconds(self.theirs), in_seconds(self.ours)
+        name = f"`{self.contender.problem.name}`"
+        return [name, self.contender.solver.name, self.n_iter, f"{self.target:.6g}", *times, self.sweeps, ratio]
+
+
+HEAD = ["problem", "contender", "iterations", "½‖X - WH‖²", "contender", "`deepnmf.NMF`", "our sweeps", "times sooner"]
+
+
+def meet(problem: Problem, options: Options, words: list[str]) -> list[Duel]:
+    """All duels on one problem; who cannot take part is put into words."""
+    ours(problem.corner(), Watch(limit=0))
+    duels: list[Duel] = []
+    for solver in SOLVERS:
+        reason = solver.refusal(problem)
+        if not reason:
+            try:
+                _first_round(Contender(solver, problem), options, duels)
+            except UnfitError as error:
+                reason = str(error)
+            except Exception as error:  # whatever a contender dies of is a result
+                reason = f"fails with {type(error).__name__}"
+        if reason:
+            words.append(f"{solver.name} on `{problem.name}` in {problem.X.dtype.name}: {reason}.")
+    for _ in range(options.repeats - 1):
+        for duel in duels:
+            duel.round()
+    return duels
+
+
+def _first_round(contender: Contender, options: Options, duels: list[Duel]) -> None:
+    """Add one duel for each number of iterations that can be waited for, or else one for as many as can."""
+    before = len(duels)
+    for n_iter in options.iterations:
+        if contender.affordable(n_iter):
+            duels.append(_begun(contender, n_iter))
+    if len(duels) == before:
+        duels.append(_begun(contender, contender.fewer()))
+
+
+def _begun(contender: Contender, n_iter: int) -> Duel:
+    duel = Duel(contender, n_iter)
+    duel.round()
+    return duel
+
+
+def curves(duels: Sequence[Duel], longest: int) -> list[Curve]:
+    """Loss over time of everyone on one problem; we run as long as the longest contender."""
+    contenders = {id(duel.contender): duel.contender for duel in duels}.values()
+    theirs = [contender.curve(longest) for contender in contenders]
+    watch = Watch(limit=min(max(curve.seconds[-1] for curve in theirs), AFFORDABLE))
+    ours(duels[0].contender.problem, watch)
+    return [*theirs, Curve(OURS, watch.seconds, watch.losses)]
+
+
+def verdict(duels: Sequence[Duel]) -> str:
+    """The mean and the worst of some ratios."""
+    worst = min(duels, key=lambda duel: duel.ratio)
+    missed = sum(not duel.reached for duel in duels)
+    mean = geometric_mean([duel.ratio for duel in duels])
+    return (
+        f"Geometric mean {mean:.1f}, smallest {worst.ratio:.1f} (`{worst.contender.problem.name}`), "
+        f"targets not reached {missed} of {len(duels)}."
+    )
+
+
+def by_contender(duels: Sequence[Duel]) -> str:
+    """The verdict on each contender, at each number of iterations."""
+    rows = []
+    for solver in SOLVERS:
+        for n_iter in sorted({duel.n_iter for duel in duels}):
+            some = [duel for duel in duels if duel.contender.solver is solver and duel.n_iter == n_iter]
+            if some:
+                ratios = [duel.ratio for duel in some]
+                missed = sum(not duel.reached for duel in some)
+                cells = [f"{geometric_mean(ratios):.1f}", f"{min(ratios):.1f}", f"{max(ratios):.1f}", missed]
+                rows.append([solver.name, n_iter, len(some), *cells])
+    return table(
+        ["contender", "iterations", "problems", "geometric mean", "smallest", "largest", "targets not reached"], rows
+    )
+
+
+def section(dtype: str, duels: Sequence[Duel]) -> str:
+    """What there is to say of one precision."""
+    main = [d for d in duels if d.contender.solver is LEADING and d.n_iter == max(e.n_iter for e in duels)]
+    return "\n\n".join(
+        [
+            f"## {dtype}",
+            f"### Against {LEADING.name}, {main[0].n_iter} iterations",
+            table(HEAD, [duel.row() for duel in main]),
+            verdict(main),
+            "### Against everyone",
+            by_contender(duels),
+            "### Every duel",
+            table(HEAD, [duel.row() for duel in duels]),
+            f"Recomputed from the factors that the fits handed out, our objective exceeds its target by "
+            f"{max(duel.excess for duel in duels if duel.reached):.1e} of it at most.",
+        ]
+    )
+
+
+SAID_OF_MEASURING = f"""\
+A contender makes a number of iterations, its tolerances switched off; the objective it then has is the target. Our time is
+that of a whole `NMF(k, init="custom").fit(X, W=W, H=H)`, ended when its loss is at the target. Everybody starts from the
+same factors (scikit-learn's NNDSVDA, not timed), in the same precision, with as many threads as there are cores where
+nothing else is said, in turn in one process; the best of several runs counts. A target that we do not reach within {PATIENCE} times the contender's time is
+"not reached". Numbers of iterations that would take a contender more than {AFFORDABLE:.0f} s are left out, or replaced by as many
+as fit; {LEADING.name} makes them all."""
+
+SAID_OF_CONTENDERS = """\
+- torchnmf: `NMF.fit` with beta = 2; features are updated first. Its own sparse tensors where X is sparse.
+- nmf-torch: its batch algorithms `hals`, `bpp` and `mu`. It offers no way to give a start, so the method that makes one is
+  replaced. No sparse data: X is handed over dense. Its `bpp`, which works on very small
+  matrices one after the other, has one thread.
+- tensorly: `non_negative_parafac_hals` on X as a tensor of two axes, each update with the inner sweeps it makes by
+  default. No sparse data: X is handed over dense.
+- pyplanc: `nmf` with `hals` and `anlsbpp`, double precision only; features are updated first. Its `hals` scales codes
+  to unit norm and leaves the features as they are, so that the pair it hands out is not quite as low as its updates. The
+  BLAS built into it is held to one thread, beneath its own threads that call it.
+- Lee & Seung: the multiplicative updates as published, from `tests/reference`, without the loss it takes down after each
+  iteration; double precision only."""
+
+
+def page(options: Options) -> str:
+    """Measure, draw, and say."""
+    words: list[str] = []
+    missing: set[str] = set()
+    sections, described, pictures = [], {}, {}
+    for dtype in options.dtypes:
+        duels: list[Duel] = []
+        for problem in problems(options.problems, dtype, missing):
+            described[problem.name] = problem.described
+            met = meet(problem, options, words)
+            if dtype == options.dtypes[0]:
+                pictures[problem.name] = curves(met, max(options.iterations))
+            duels += met
+        sections.append(section(dtype, duels))
+    draw(pictures, options.folder / "speed_shallow.svg")
+    notes = words + [f"The data of `{name}` are not there." for name in sorted(missing)]
+    return "\n\n".join(
+        [
+            SAID_OF_MEASURING,
+            f"Problems: {', '.join(described.values())}. {SAID}",
+            SAID_OF_CONTENDERS,
+            f"Contenders: {versions(dict.fromkeys(s.package for s in SOLVERS if s.package))}.",
+            f"![Loss above the lowest seen, over seconds, {options.dtypes[0]}](speed_shallow.svg)",
+            *sections,
+            *(["## Left out", "\n".join(f"- {note}" for note in notes)] if notes else []),
+        ]
+    )

@@ -1,0 +1,93 @@
+"""What the first moments of a process cost: imports, and compilation."""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+from benchmarks.page import table
+from benchmarks.speed.options import Options
+from benchmarks.speed.timing import in_seconds
+
+TITLE = "What starting costs"
+
+IMPORTED = """
+import time
+began = time.perf_counter()
+{imports}
+print(time.perf_counter() - began)
+"""
+
+# On data so small that a fit is all overhead.
+FITTED = """
+import time
+import numpy as np
+from deepnmf import {model}
+X = np.random.default_rng(0).random((200, 50))
+def fit():
+    began = time.perf_counter()
+    {model}({sizes}, max_iter=5, tol=0, random_state=0).fit(X)
+    return time.perf_counter() - began
+first, second = fit(), min(fit() for _ in range(5))
+print(first - second)
+"""
+
+MODELS = (("NMF", "5"), ("DeepSemiNMF", "(10, 5)"), ("DeepNSNMF", "(10, 5)"))
+BASE = "import sklearn.decomposition"
+
+
+def printed(code: str, **environment: str) -> float:
+    """The number that a new process prints."""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, **environment}
+    )
+    return float(done.stdout)
+
+
+def best_imports(repeats: int) -> dict[str, float]:
+    """Seconds of imports, each in processes of its own, in turn."""
+    imports = {
+        "scikit-learn": BASE,
+        "deepnmf": f"{BASE}\nimport deepnmf",
+        "numba": f"{BASE}\nimport deepnmf\nimport numba",
+    }
+    rounds = [
+        {name: printed(IMPORTED.format(imports=code)) for name, code in imports.items()} for _ in range(repeats + 1)
+    ]
+    return {name: min(each[name] for each in rounds[1:]) for name in imports}  # the first finds a cold disk
+
+
+def first_fit(model: str, sizes: str, repeats: int) -> tuple[float, float]:
+    """What the first fit takes longer than later ones: in a process with nothing compiled, and in those that follow."""
+    code = FITTED.format(model=model, sizes=sizes)
+    with tempfile.TemporaryDirectory() as folder:
+        compiling = printed(code, NUMBA_CACHE_DIR=folder)
+        return compiling, min(printed(code, NUMBA_CACHE_DIR=folder) for _ in range(repeats))
+
+
+def page(options: Options) -> str:
+    """Measure, and say."""
+    imports = best_imports(options.repeats)
+    rows = [
+        [f"`{model}({sizes})`", *(in_seconds(s) for s in first_fit(model, sizes, options.repeats))]
+        for model, sizes in MODELS
+    ]
+    return "\n\n".join(
+        [
+            "Every figure comes from processes of its own, the best of several.",
+            "## Import",
+            table(
+                ["", "seconds"],
+                [
+                    [f"`{BASE}`", in_seconds(imports["scikit-learn"])],
+                    ["and `import deepnmf`", in_seconds(imports["deepnmf"])],
+                    ["what `import deepnmf` adds", in_seconds(imports["deepnmf"] - imports["scikit-learn"])],
+                    ["what `import numba` adds, at the first fit", in_seconds(imports["numba"] - imports["deepnmf"])],
+                ],
+            ),
+            "## First fit",
+            "What the first fit of a process takes longer than the best of the five after it, `import numba` included: with an "
+            "empty cache, as after an installation (one process), and in later processes, which find the cache there.",
+            table(["model", "nothing compiled yet", "later processes"], rows),
+        ]
+    )
