@@ -5,7 +5,8 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from deepnmf.solvers.coordinate import descend_rows, visit_rows
+from deepnmf.solvers.coordinate import visit_rows
+from deepnmf.solvers.lanes import descend_rows
 
 PASSES = 3
 

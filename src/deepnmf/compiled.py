@@ -1,4 +1,4 @@
-"""How inner loops are compiled. Imported at the first fit: numba takes a quarter of a second to load."""
+"""How loops are compiled. Imported when one is first needed: numba takes a quarter of a second to load."""
 
 from collections.abc import Callable
 from typing import Any

@@ -27,7 +27,7 @@ def test_sparse_equals_dense_in_any_layout(model, form):
 @pytest.mark.parametrize("model", SMALL, ids=name_of)
 def test_single_precision_is_close_to_double(model):
     X = data()
-    model = clone(model).set_params(max_iter=15, tol=0)
+    model = clone(model).set_params(max_iter=60, tol=0)
     double, single = clone(model).fit(X), clone(model).fit(X.astype(np.float32))
     assert (
         single.components_.dtype
@@ -36,7 +36,9 @@ def test_single_precision_is_close_to_double(model):
         == np.float32
     )
     assert single.reconstruction_err_ == pytest.approx(double.reconstruction_err_, rel=2e-3)
-    assert np.allclose(single.loss_curve_, double.loss_curve_, rtol=1e-2)
+    # In between, one of them may leave a saddle some sweeps before the other.
+    for sweeps in (slice(10), slice(-1, None)):
+        assert np.allclose(single.loss_curve_[sweeps], double.loss_curve_[sweeps], rtol=1e-2)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

@@ -12,7 +12,7 @@ import numpy as np
 
 from deepnmf.arrays import Array
 
-POWER_STEPS, STEADY = 30, 1e-3  # of a power iteration: at most so many, until one changes the norm by less than this
+POWER_STEPS, STEADY = 30, 1e-2  # of a power iteration: at most so many, until one changes the norm by less than this
 
 
 class Gram(Protocol):
@@ -119,7 +119,12 @@ class ProductGram:
 
     @cached_property
     def norm(self) -> float:
-        return _norm(self.apply, len(self.factors[-1]))
+        return _norm(self.apply, self.order)
+
+    @property
+    def order(self) -> int:
+        """Rows of B."""
+        return len(self.factors[-1])
 
     def form(self) -> FormedGram:
         """Multiply it out, from the data upwards."""
@@ -150,9 +155,18 @@ def right_gram(factors: Sequence[Array], n_columns: int, n_steps: int) -> Gram:
     """BBᵀ, formed if `n_steps` applications to `n_columns` columns repay it."""
     product = ProductGram(factors)
     columns = n_columns * n_steps
-    order = len(factors[-1])
-    repaid = product.cost_of_forming() + columns * order**2 < columns * product.cost()
+    repaid = product.cost_of_forming() + columns * product.order**2 < columns * product.cost()
     return product.form() if repaid else product
+
+
+def affordable_steps(factors: Sequence[Array], n_columns: int, other_cost: float, budget: float) -> int:
+    """How many applications of `right_gram` to `n_columns` columns, each with something else, a budget allows."""
+    if not factors:
+        return int(budget / other_cost)
+    product = ProductGram(factors)
+    formed = (budget - product.cost_of_forming()) / (other_cost + n_columns * product.order**2)
+    applied = budget / (other_cost + n_columns * product.cost())
+    return int(max(formed, applied))
 
 
 class _FormedFollower:

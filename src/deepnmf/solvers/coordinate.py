@@ -17,19 +17,11 @@ def descend(Z: Array, problem: Quadratic, n_passes: int) -> tuple[Array, float]:
 
 
 def descend_columns(Z: Array, gram: Array, linear: Array, n_passes: int) -> tuple[Array, float]:
-    """Let each column of Z run on its own in the compiled loop, which wants them as rows."""
-    H = np.array(Z.T, order="C")
-    return H.T, descend_rows(H, gram, linear.T, n_passes)
+    """Let each column of Z run on its own, as a row of the loop that is machine code."""
+    from deepnmf.solvers.lanes import descend_rows  # noqa: PLC0415 - LLVM is loaded by the first fit
 
-
-def descend_rows(H: Array, gram: Array, F: Array, n_passes: int, tol: float = 0.0) -> float:
-    """Lower ½<H G, H> - <F, H> over H >= 0 in place, each row on its own; return the squared violation at first."""
-    from deepnmf.solvers import kernels  # noqa: PLC0415 - numba is loaded by the first fit
-    from deepnmf.solvers.lanes import LANES  # noqa: PLC0415
-
-    G, F = (np.ascontiguousarray(array, dtype=H.dtype) for array in (gram, F))
-    codes, targets = np.empty((2, H.shape[1], LANES), H.dtype)
-    return float(kernels.descend_rows(H, G, F, n_passes, tol, codes, targets, np.empty((1, LANES))))
+    rows, violation = descend_rows(Z.T, gram, linear.T, n_passes)
+    return rows.T, violation
 
 
 def _descend_by_blocks(Z: Array, problem: Quadratic, n_passes: int) -> tuple[Array, float]:

@@ -7,12 +7,13 @@ import numpy as np
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, Sums, Workers
 from deepnmf.objective import Chain, FormedGram, Objective, Quadratic, Statistics
+from deepnmf.objective.gram import affordable_steps
 from deepnmf.objective.quadratic import inner
 from deepnmf.solvers.least_squares import least_change
 from deepnmf.solvers.steps import Moved, Solver
 
 MOST_INNER = 12
-FACTOR_SHARE = 0.3
+FACTOR_SHARE = 0.2
 CHEAP = 1e7  # multiplications; a millisecond or so is not worth counting
 ROUNDING = {"float64": 1e-14, "float32": 1e-9}
 COLUMNS_AT_ONCE, WORTH_A_THREAD = 512, 8e6  # the second in multiplications
@@ -199,9 +200,10 @@ class ChainDescent:
         """
         order, width = chain.factors[layer].shape
         top = len(chain.factors[-1])
-        step = width * min(order**2, 2 * top * order) + (top * width**2 if layer else 0)
         budget = FACTOR_SHARE / chain.depth * 2 * self.engine.n_samples * self.engine.n_features * top
-        return int(np.clip(max(budget, CHEAP) / step, 1, MOST_INNER))
+        step = width * min(order**2, 2 * top * order)
+        n_steps = affordable_steps(chain.factors[:layer], min(top, order), step, max(budget, CHEAP))
+        return int(np.clip(n_steps, 1, MOST_INNER))
 
 
 def extrapolated(new: Array, old: Array, beta: float, nonnegative: bool) -> Array:
@@ -225,8 +227,8 @@ def over_columns(workers: Workers, solver: Solver, Z: Array, problem: Quadratic,
 
 
 def inner_steps(order: int, n_features: int) -> int:
-    """Passes over the codes that cost about half of what reading X costs."""
-    return int(np.clip(1 + n_features / order, 1, MOST_INNER))
+    """Passes over the codes that cost about a quarter of what the two products with X cost."""
+    return int(np.clip(1 + 0.5 * n_features / order, 1, MOST_INNER))
 
 
 def rounding(engine: Engine, loss: float) -> float:

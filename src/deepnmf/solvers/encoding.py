@@ -9,7 +9,6 @@ from scipy import sparse
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, Sums
 from deepnmf.objective import CodePenalty
-from deepnmf.solvers.coordinate import descend_rows
 
 MOST_PASSES = 2000
 DENSE_ROWS = 64
@@ -47,16 +46,15 @@ def solve_rows(gram: Array, F: Array) -> Array:
     A few passes of coordinate descent find which entries are positive, an active-set method solves for them;
     should it not finish a row, that descends to the tolerance.
     """
-    from deepnmf.solvers.kernels import finish_rows  # noqa: PLC0415 - numba is loaded by the first fit
+    from deepnmf.solvers.kernels import finish_rows  # noqa: PLC0415 - numba and LLVM are loaded when used
+    from deepnmf.solvers.lanes import descend_rows  # noqa: PLC0415
 
     gram, F = (np.ascontiguousarray(array, dtype=F.dtype) for array in (gram, F))
-    H = np.zeros_like(F)
-    descend_rows(H, gram, F, WARM_PASSES)  # with a tolerance, rows would rest as those beside them let them
+    # All passes are made: with a tolerance, rows would rest as those beside them let them.
+    H, _ = descend_rows(np.zeros_like(F), gram, F, WARM_PASSES)
     open_rows = ~finish_rows(H, gram, F, TOLERANCE)
     if open_rows.any():
-        rest = H[open_rows]
-        descend_rows(rest, gram, F[open_rows], MOST_PASSES, TOLERANCE)
-        H[open_rows] = rest
+        H[open_rows], _ = descend_rows(H[open_rows], gram, F[open_rows], MOST_PASSES, TOLERANCE)
     return H
 
 

@@ -1,54 +1,13 @@
-"""The compiled inner loops. Imported at the first fit, with numba."""
+"""The compiled loops of `transform`. Imported when it is first called, with numba."""
 
 import numpy as np
 
 from deepnmf.compiled import compiled
-from deepnmf.solvers.lanes import LANES, visit_coordinate
-
-
-@compiled
-def descend_rows(H, G, F, n_passes, tol, codes, targets, moved):  # type: ignore[no-untyped-def]
-    """Lower ½<H G, H> - <F, H> over H >= 0 in place by coordinate descent, sixteen rows at a time.
-
-    They rest once a pass moves each of them less than `tol` of its target. Returns Σ_k (G_kk · change)² of the first
-    passes. The last three are room to work in, given so that no memory is asked for here: it would double the time
-    that this takes to compile. `deepnmf.solvers.coordinate.visit_rows` is its plain twin; a test holds them equal.
-    """
-    n, r = H.shape
-    violation = 0.0
-    for start in range(0, n, LANES):
-        size = min(LANES, n - start)
-        for i in range(LANES):
-            for k in range(r):
-                codes[k, i] = H[start + i, k] if i < size else 0
-                targets[k, i] = F[start + i, k] if i < size else 0
-        for number in range(n_passes):
-            for i in range(LANES):
-                moved[0, i] = 0
-            for k in range(r):
-                if G[k, k] > 0:
-                    visit_coordinate(G, codes, targets, moved, k)
-                else:  # it adds nothing: a price on it, if there is one, has the last word
-                    for i in range(size):
-                        codes[k, i] = 0 if targets[k, i] < 0 else codes[k, i]
-            restless = 0
-            for i in range(size):
-                violation += moved[0, i] if number == 0 else 0
-                limit = 0.0
-                for k in range(r):
-                    limit += np.float64(targets[k, i]) ** 2
-                restless += moved[0, i] > tol**2 * limit
-            if restless == 0:
-                break
-        for i in range(size):
-            for k in range(r):
-                H[start + i, k] = codes[k, i]
-    return violation
 
 
 @compiled
 def finish_rows(H, G, F, tol):  # type: ignore[no-untyped-def]
-    """Bring rows of H from near the optimum of `descend_rows`'s problem to it, in place, by active sets.
+    """Bring rows of H from near the optimum of ½<H G, H> - <F, H>, H >= 0, to it, in place, by active sets.
 
     Lawson & Hanson's method from a warm start: solve on the positive entries, step back to the boundary
     where that leaves the nonnegatives, let in the worst of the others. Where the entries of the warm start

@@ -1,106 +1,268 @@
-"""One coordinate of sixteen samples at once, in vector registers. Imported at the first fit, with numba.
+"""Coordinate descent as machine code: sixteen samples side by side in vector registers.
 
-Left to itself the compiler keeps running sums of several samples in memory. Here they are LLVM vectors, two of them
-so that one addition need not wait for the other: no sum across a register, and no loop too short to fill one.
+A compiler that is given the loops keeps the running sums of several samples in memory, and numba takes longer to
+load its cache than a small fit takes. So the few instructions that count are handed to LLVM as they are, at the first
+fit, in hundredths of a second. `deepnmf.solvers.coordinate.visit_rows` is the plain twin; a test holds them equal.
 """
 
-from typing import Any
+import ctypes
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, NamedTuple
 
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
+import numpy as np
+from llvmlite import binding, ir
+
+from deepnmf.arrays import Array
 
 LANES = 16
-SUMS = 2
 FAST = ("fast",)
-INDEX = ir.IntType(64)
+INDEX, DOUBLE = ir.IntType(64), ir.DoubleType()
+NUMBERS = {"float64": DOUBLE, "float32": ir.FloatType()}
+ADDRESS, COUNT = ctypes.c_void_p, ctypes.c_int64
 
 
-@intrinsic
-def visit_coordinate(_typing, gram, codes, targets, moved, k):  # type: ignore[no-untyped-def]
-    """Minimise ½ h G hᵀ - f h over the k-th entry h_k >= 0 of every lane.
+def descend_rows(H: Array, G: Array, F: Array, n_passes: int, tol: float = 0.0) -> tuple[Array, float]:
+    """Lower ½<H G, H> - <F, H> over H >= 0, each row on its own, by passes over its entries.
 
-    `gram` (r, r) must be C-contiguous with G_kk > 0; `codes` and `targets` (r, LANES) hold a sample a column, and
-    `moved` (1, LANES), of doubles, adds up (G_kk · change)².
+    Sixteen rows rest together, once a pass moves each of them less than `tol` of its target. Returns the new rows and
+    Σ_k (G_kk · change)² of the first passes.
     """
-    return types.void(gram, codes, targets, moved, k), _visit
+    G, F = (np.ascontiguousarray(array, dtype=H.dtype) for array in (G, F))
+    H = np.array(H, order="C")
+    room = np.empty((2, len(G), LANES), H.dtype)
+    full = len(H) // LANES * LANES
+    violation = _call(H[:full], F[:full], G, n_passes, tol, room)
+    if full < len(H):
+        last, target = (np.vstack([rows[full:], np.zeros((full + LANES - len(H), len(G)), H.dtype)]) for rows in (H, F))
+        violation += _call(last, target, G, n_passes, tol, room)
+        H[full:] = last[: len(H) - full]
+    return H, violation
 
 
-def _visit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-    gram, codes, targets, moved = (
-        context.make_array(kind)(context, builder, value)
-        for kind, value in zip(signature.args[:4], args[:4], strict=True)
+def _call(H: Array, F: Array, G: Array, n_passes: int, tol: float, room: Array) -> float:
+    addresses = (array.ctypes.data for array in (H, F, G, room))
+    return machine_code(H.dtype.name).call(*addresses, len(H) // LANES, len(G), n_passes, tol**2)
+
+
+class MachineCode(NamedTuple):
+    """A function, and the engine that its code lives in."""
+
+    engine: Any
+    call: Callable[..., float]
+
+
+@cache
+def machine_code(dtype: str) -> MachineCode:
+    """``descend(H, F, G, room, n_blocks, order, n_passes, tol²)``, which lets other threads run meanwhile."""
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    host = binding.Target.from_default_triple().create_target_machine(
+        cpu=binding.get_host_cpu_name(), features=binding.get_host_cpu_features().flatten(), opt=3
     )
-    k = args[4]
-    lanes = _Lanes(builder, context.get_value_type(signature.args[1].dtype))
-    doubles = _Lanes(builder, ir.DoubleType())
-    order = builder.extract_value(codes.shape, 0)
-    gram_row = builder.gep(gram.data, [builder.mul(k, order)])
-
-    slope = builder.fsub(lanes.load(targets, k), _dot(builder, lanes, gram_row, codes, order), flags=FAST)
-    curvature = lanes.broadcast(builder.load(builder.gep(gram_row, [k])))
-    old = lanes.load(codes, k)
-    new = lanes.positive(builder.fadd(old, builder.fdiv(slope, curvature, flags=FAST), flags=FAST))
-    lanes.store(new, codes, k)
-
-    move = doubles.widen(builder.fmul(curvature, builder.fsub(new, old, flags=FAST), flags=FAST))
-    first = INDEX(0)
-    square = builder.fmul(move, move, flags=FAST)
-    doubles.store(builder.fadd(doubles.load(moved, first), square, flags=FAST), moved, first)
-    return context.get_dummy_value()
+    module = binding.parse_assembly(str(written(NUMBERS[dtype])))
+    engine = binding.create_mcjit_compiler(module, host)
+    engine.finalize_object()
+    kind = ctypes.CFUNCTYPE(ctypes.c_double, *[ADDRESS] * 4, *[COUNT] * 3, ctypes.c_double)
+    return MachineCode(engine, kind(engine.get_function_address("descend")))
 
 
-def _dot(builder: Any, lanes: "_Lanes", gram_row: Any, codes: Any, order: Any) -> Any:
-    """Σ_j G_kj h_j of every lane."""
-    sums = [cgutils.alloca_once_value(builder, lanes.zero) for _ in range(SUMS)]
+def written(number: ir.Type) -> ir.Module:
+    """The function in LLVM's language, for one kind of number."""
+    module = ir.Module("deepnmf")
+    pointer = number.as_pointer()
+    kind = ir.FunctionType(DOUBLE, [pointer] * 4 + [INDEX] * 3 + [DOUBLE])
+    function = ir.Function(module, kind, "descend")
+    rows, goals, gram, codes, n_blocks, order, n_passes, square_tol = function.args
+    builder = ir.IRBuilder(function.append_basic_block())
+    lanes, doubles = _Lanes(builder, number), _Lanes(builder, DOUBLE)
+    moved, violation = builder.alloca(doubles.vector), builder.alloca(doubles.vector)
+    builder.store(doubles.zero, violation)
+    size = builder.mul(order, INDEX(LANES))  # of sixteen rows
+    targets = builder.gep(codes, [size])
+    with _counted(builder, n_blocks) as (block, _):
+        offset = builder.mul(block, size)
+        own_rows, own_goals = builder.gep(rows, [offset]), builder.gep(goals, [offset])
+        with _counted(builder, order) as (k, _):
+            lanes.store(lanes.gather(own_rows, k, order), codes, k)
+            lanes.store(lanes.gather(own_goals, k, order), targets, k)
+        limit = _limit(builder, lanes, doubles, targets, order, square_tol)
+        with _counted(builder, n_passes) as (number_of_pass, leave):
+            builder.store(doubles.zero, moved)
+            with _counted(builder, order) as (k, _):
+                _visit(builder, lanes, doubles, codes, targets, gram, order, k, moved)
+            with builder.if_then(builder.icmp_unsigned("==", number_of_pass, INDEX(0))):
+                total = builder.fadd(builder.load(violation), builder.load(moved), flags=FAST)
+                builder.store(total, violation)
+            restless = builder.fcmp_ordered(">", builder.load(moved), limit)
+            any_restless = builder.bitcast(restless, ir.IntType(LANES))
+            leave(builder.icmp_unsigned("==", any_restless, ir.IntType(LANES)(0)))
+        with _counted(builder, order) as (k, _):
+            lanes.scatter(lanes.load(codes, k), own_rows, k, order)
+    builder.ret(doubles.sum(builder.load(violation)))
+    return module
 
-    def add(j: Any, into: Any) -> None:
+
+def _limit(
+    builder: ir.IRBuilder, lanes: "_Lanes", doubles: "_Lanes", targets: ir.Value, order: ir.Value, square_tol: ir.Value
+) -> ir.Value:
+    """tol² ‖target‖² of every lane."""
+    size = builder.alloca(doubles.vector)
+    builder.store(doubles.zero, size)
+    with _counted(builder, order) as (k, _):
+        target = doubles.widened(lanes.load(targets, k))
+        builder.store(builder.fadd(builder.load(size), builder.fmul(target, target, flags=FAST), flags=FAST), size)
+    return builder.fmul(doubles.broadcast(square_tol), builder.load(size), flags=FAST)
+
+
+def _visit(
+    builder: ir.IRBuilder,
+    lanes: "_Lanes",
+    doubles: "_Lanes",
+    codes: ir.Value,
+    targets: ir.Value,
+    gram: ir.Value,
+    order: ir.Value,
+    k: ir.Value,
+    moved: ir.Value,
+) -> None:
+    """Minimise over the k-th entry of every lane; one that adds nothing goes to 0 if it has a price."""
+    gram_row = builder.gep(gram, [builder.mul(k, order)])
+    curvature = builder.load(builder.gep(gram_row, [k]))
+    old, target = lanes.load(codes, k), lanes.load(targets, k)
+    with builder.if_else(builder.fcmp_ordered(">", curvature, ir.Constant(curvature.type, 0.0))) as (curved, flat):
+        with curved:
+            slope = builder.fsub(target, _dot(builder, lanes, gram_row, codes, order), flags=FAST)
+            wide = lanes.broadcast(curvature)
+            new = lanes.positive(builder.fadd(old, builder.fdiv(slope, wide, flags=FAST), flags=FAST))
+            lanes.store(new, codes, k)
+            move = doubles.widened(builder.fmul(wide, builder.fsub(new, old, flags=FAST), flags=FAST))
+            square = builder.fmul(move, move, flags=FAST)
+            builder.store(builder.fadd(builder.load(moved), square, flags=FAST), moved)
+        with flat:
+            priced = builder.fcmp_ordered("<", target, lanes.zero)
+            lanes.store(builder.select(priced, lanes.zero, old), codes, k)
+
+
+def _dot(builder: ir.IRBuilder, lanes: "_Lanes", gram_row: ir.Value, codes: ir.Value, order: ir.Value) -> ir.Value:
+    """Σ_j G_kj h_j of every lane, in two sums so that one addition need not wait for the other."""
+
+    def added(total: ir.Value, j: ir.Value) -> ir.Value:
         weight = lanes.broadcast(builder.load(builder.gep(gram_row, [j])))
-        term = builder.fmul(weight, lanes.load(codes, j), flags=FAST)
-        builder.store(builder.fadd(builder.load(into), term, flags=FAST), into)
+        return builder.fadd(total, builder.fmul(weight, lanes.load(codes, j), flags=FAST), flags=FAST)
 
-    even = builder.sub(order, builder.urem(order, INDEX(SUMS)))
-    with cgutils.for_range_slice(builder, INDEX(0), even, INDEX(SUMS)) as (j, _):
-        for offset, into in enumerate(sums):
-            add(builder.add(j, INDEX(offset)), into)
-    with cgutils.for_range_slice(builder, even, order, INDEX(1)) as (j, _):
-        add(j, sums[0])
-    total = builder.load(sums[0])
-    for other in sums[1:]:
-        total = builder.fadd(total, builder.load(other), flags=FAST)
-    return total
+    def added_pair(sums: Sequence[ir.Value], pair: ir.Value) -> list[ir.Value]:
+        first = builder.shl(pair, INDEX(1))
+        return [added(sums[0], first), added(sums[1], builder.add(first, INDEX(1)))]
+
+    even, odd = _folded(builder, builder.lshr(order, INDEX(1)), [lanes.zero, lanes.zero], added_pair)
+    rest = builder.and_(order, INDEX(1))
+    (odd,) = _folded(builder, rest, [odd], lambda sums, _: [added(sums[0], builder.sub(order, INDEX(1)))])
+    return builder.fadd(even, odd, flags=FAST)
+
+
+def _folded(builder: ir.IRBuilder, count: ir.Value, values: Sequence[ir.Value], step: Any) -> list[ir.Value]:
+    """Values in registers after ``values = step(values, i)`` for i = 0..count-1."""
+    before = builder.block
+    body, after = builder.append_basic_block(), builder.append_basic_block()
+    some = builder.icmp_unsigned(">", count, INDEX(0))
+    builder.cbranch(some, body, after)
+    builder.position_at_end(body)
+    index = builder.phi(INDEX)
+    running = [builder.phi(value.type) for value in values]
+    new = step(running, index)
+    following = builder.add(index, INDEX(1))
+    builder.cbranch(builder.icmp_unsigned("<", following, count), body, after)
+    index.add_incoming(INDEX(0), before)
+    index.add_incoming(following, builder.block)
+    for phi, first, later in zip(running, values, new, strict=True):
+        phi.add_incoming(first, before)
+        phi.add_incoming(later, builder.block)
+    body_end = builder.block
+    builder.position_at_end(after)
+    results = [builder.phi(value.type) for value in values]
+    for phi, first, later in zip(results, values, new, strict=True):
+        phi.add_incoming(first, before)
+        phi.add_incoming(later, body_end)
+    return results
+
+
+@contextmanager
+def _counted(builder: ir.IRBuilder, count: ir.Value) -> Iterator[tuple[ir.Value, Any]]:
+    """A loop over 0..count-1: its index, and ``leave(condition)``, to be called last if it may end early."""
+    before = builder.block
+    head, body, after = (builder.append_basic_block() for _ in range(3))
+    builder.branch(head)
+    builder.position_at_end(head)
+    index = builder.phi(INDEX)
+    index.add_incoming(INDEX(0), before)
+    builder.cbranch(builder.icmp_unsigned("<", index, count), body, after)
+    builder.position_at_end(body)
+
+    def leave(condition: ir.Value) -> None:
+        going_on = builder.append_basic_block()
+        builder.cbranch(condition, after, going_on)
+        builder.position_at_end(going_on)
+
+    yield index, leave
+    following = builder.add(index, INDEX(1))
+    index.add_incoming(following, builder.block)
+    builder.branch(head)
+    builder.position_at_end(after)
 
 
 class _Lanes:
     """Vectors of one number a sample."""
 
-    def __init__(self, builder: Any, number: Any) -> None:
+    def __init__(self, builder: ir.IRBuilder, number: ir.Type) -> None:
         self._builder = builder
-        self._vector = ir.VectorType(number, LANES)
-        self._bytes = 8 if isinstance(number, ir.DoubleType) else 4
-        self.zero = ir.Constant(self._vector, [0.0] * LANES)
+        self._bytes = 8 if number == DOUBLE else 4
+        self.vector = ir.VectorType(number, LANES)
+        self.zero = ir.Constant(self.vector, [0.0] * LANES)
 
-    def load(self, array: Any, row: Any) -> Any:
-        loaded = self._builder.load(self._pointer(array, row))
+    def load(self, rows: ir.Value, row: ir.Value) -> ir.Value:
+        loaded = self._builder.load(self._pointer(rows, row))
         loaded.align = self._bytes
         return loaded
 
-    def store(self, value: Any, array: Any, row: Any) -> None:
-        self._builder.store(value, self._pointer(array, row)).align = self._bytes
+    def store(self, value: ir.Value, rows: ir.Value, row: ir.Value) -> None:
+        self._builder.store(value, self._pointer(rows, row)).align = self._bytes
 
-    def _pointer(self, array: Any, row: Any) -> Any:
-        first = self._builder.gep(array.data, [self._builder.mul(row, INDEX(LANES))])
-        return self._builder.bitcast(first, self._vector.as_pointer())
+    def _pointer(self, rows: ir.Value, row: ir.Value) -> ir.Value:
+        first = self._builder.gep(rows, [self._builder.mul(row, INDEX(LANES))])
+        return self._builder.bitcast(first, self.vector.as_pointer())
 
-    def broadcast(self, number: Any) -> Any:
-        nothing = ir.Constant(self._vector, ir.Undefined)
+    def gather(self, rows: ir.Value, k: ir.Value, order: ir.Value) -> ir.Value:
+        """Entry k of sixteen rows."""
+        value = ir.Constant(self.vector, ir.Undefined)
+        for lane, entry in enumerate(self._entries(rows, k, order)):
+            value = self._builder.insert_element(value, self._builder.load(entry), ir.IntType(32)(lane))
+        return value
+
+    def scatter(self, value: ir.Value, rows: ir.Value, k: ir.Value, order: ir.Value) -> None:
+        """Write entry k of sixteen rows."""
+        for lane, entry in enumerate(self._entries(rows, k, order)):
+            self._builder.store(self._builder.extract_element(value, ir.IntType(32)(lane)), entry)
+
+    def _entries(self, rows: ir.Value, k: ir.Value, order: ir.Value) -> list[ir.Value]:
+        starts = [self._builder.mul(order, INDEX(lane)) for lane in range(LANES)]
+        return [self._builder.gep(rows, [self._builder.add(start, k)]) for start in starts]
+
+    def broadcast(self, number: ir.Value) -> ir.Value:
+        nothing = ir.Constant(self.vector, ir.Undefined)
         alone = self._builder.insert_element(nothing, number, ir.IntType(32)(0))
         everywhere = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
         return self._builder.shuffle_vector(alone, nothing, everywhere)
 
-    def positive(self, value: Any) -> Any:
+    def positive(self, value: ir.Value) -> ir.Value:
         return self._builder.select(self._builder.fcmp_ordered(">", value, self.zero), value, self.zero)
 
-    def widen(self, value: Any) -> Any:
-        return value if value.type == self._vector else self._builder.fpext(value, self._vector)
+    def widened(self, value: ir.Value) -> ir.Value:
+        return value if value.type == self.vector else self._builder.fpext(value, self.vector)
+
+    def sum(self, value: ir.Value) -> ir.Value:
+        total = ir.Constant(self.vector.element, 0.0)
+        for lane in range(LANES):
+            total = self._builder.fadd(total, self._builder.extract_element(value, ir.IntType(32)(lane)))
+        return total
