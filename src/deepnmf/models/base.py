@@ -134,9 +134,9 @@ class ChainEstimator(FittedChain):
         return 1.0 if self._between is None else self._between.degree or 1.0
 
     @property
-    def _drop(self) -> float:
-        """What part of the first sweep's projected gradient ends a fit; 0 where that is no criterion."""
-        return 0.0
+    def _tolerances(self) -> tuple[float, float]:
+        """What ends a fit: a decrease by this part of the loss, and this part of the first projected gradient."""
+        return float(self.tol), 0.0
 
     _keeps_lower_codes = False
     _pretrain_max_iter = 0
@@ -210,12 +210,13 @@ class ChainEstimator(FittedChain):
         """Pre-train, then fine-tune."""
         objective = self._objective(len(task.sizes), (engine.n_samples, engine.n_features))
         descent = self._descent(engine, replace(objective, graphs=task.graphs))
+        tol, drop = self._tolerances
         return minimise(
             descent.advance,
             descent.start(*self._begin(engine, task), refined=task.start.warm or len(task.sizes) > 1),
             max_iter=self.max_iter,
-            tol=self.tol,
-            drop=self._drop,
+            tol=tol,
+            drop=drop,
             run=task.run,
             on_sweep=task.on_sweep,
         )

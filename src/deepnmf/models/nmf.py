@@ -13,6 +13,8 @@ from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator, Start
 from deepnmf.objective import Chain, ElasticNet, Objective
 from deepnmf.solvers import SOLVERS, OnSweep
 
+LOOKING_AHEAD = 3  # an extrapolated point, where sweeps meet the gradient, is about so many times further from optimal
+
 
 class PlainNMF(ShallowEstimator):
     """X ≈ H Z, all nonnegative, with the parameters of scikit-learn's `NMF` that every NMF of one layer has."""
@@ -57,10 +59,10 @@ class NMF(PlainNMF):
     beta_loss : "frobenius" or 2, default="frobenius"
         Only the Frobenius loss is supported.
     tol : float, default=1e-4
-        Stop when the projected gradient has fallen to this part of what it was in the first sweep, which is
-        scikit-learn's rule, or when the loss falls by less than this part of itself a sweep, on average over five.
-        From the default start the first of the two ends a fit early; a tenth of it is worth its time where the
-        features are to be looked at.
+        Stop when the projected gradient has fallen to about this part of what it was in the first sweep, which is
+        scikit-learn's rule, or when the loss falls by less than a tenth of this part of itself a sweep, on average
+        over five. From the default start the first of the two ends a fit early; where the features are to be
+        looked at, a tenth of the default is worth its time.
     max_iter : int, default=200
     random_state : int, RandomState or None, default=None
     alpha_W, alpha_H : float, default=0 and "same"
@@ -176,8 +178,8 @@ class NMF(PlainNMF):
         return self._fit(X, factors=None if H is None else [H], codes=W, on_sweep=on_sweep)
 
     @property
-    def _drop(self) -> float:
-        return float(self.tol)
+    def _tolerances(self) -> tuple[float, float]:
+        return self.tol / 10, LOOKING_AHEAD * self.tol
 
     @property
     def _n_components(self) -> int:  # scikit-learn's tests of NMF read it

@@ -9,21 +9,25 @@ POWER_STEPS = 4
 
 
 def truncated_svd(
-    engine: Engine, rank: int, rng: np.random.RandomState, power_steps: int = POWER_STEPS
+    engine: Engine, rank: int, rng: np.random.RandomState, power_steps: int = POWER_STEPS, steady: float = 0.0
 ) -> tuple[Array, Array, Array]:
     """The leading singular triplets of X by a randomised range finder, in passes over its rows.
 
-    A power step is one pass, Xᵀ(X V) block by block. With a range as wide as X has rank it is exact, and no power
-    steps are needed.
+    A power step is one pass, Xᵀ(X V) block by block; there are fewer once one changes what is seen of ‖X‖² by no more
+    than `steady` of it. With a range as wide as X has rank it is exact, and no power steps are needed.
     """
     full = min(engine.n_samples, engine.n_features)
     rank = min(rank, full)
     width = rank + max(OVERSAMPLING, rank // 10)
     exact = 2 * width >= full
-    V = rng.standard_normal((engine.n_features, full if exact else width))
+    V = rng.standard_normal((engine.n_features, full if exact else width)) / np.sqrt(engine.n_features)
+    seen = 0.0
     for _ in range(0 if exact else power_steps):
-        V = _orthonormal(_power_step(engine, V))
-    Q = _orthonormal(engine.project(V.T))
+        V, squares = _orthonormal(_power_step(engine, V))
+        before, seen = seen, float(squares[:rank].sum())
+        if seen - before <= steady * seen:
+            break
+    Q, _ = _orthonormal(engine.project(V.T))
     U, s, Vt = linalg.svd(_products(engine, Q), full_matrices=False, check_finite=False)
     U, Vt = _sign_fixed(Q @ U[:, :rank].astype(Q.dtype, copy=False), Vt[:rank])
     return U, s[:rank], Vt
@@ -46,8 +50,10 @@ def _transposed_product(X_b: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Arr
     return (), (np.ascontiguousarray(rows[0].T) @ X_b,)
 
 
-def _orthonormal(matrix: Array) -> Array:
-    return np.asarray(linalg.qr(matrix, mode="economic", check_finite=False)[0])
+def _orthonormal(matrix: Array) -> tuple[Array, Array]:
+    """An orthonormal basis of the columns, and how much each of them adds to those before."""
+    Q, R = linalg.qr(matrix, mode="economic", check_finite=False)
+    return Q, np.abs(np.diag(R))
 
 
 def _sign_fixed(U: Array, Vt: Array) -> tuple[Array, Array]:
