@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 from deepnmf.arrays import Array
 from deepnmf.objective import Chain
 
+SETTLED = 12  # sweeps before the first gradient is compared with: until then inner steps still grow
 WINDOW = 5  # sweeps over which the decrease is averaged: one sweep alone may be a restart
 
 OnSweep = Callable[[int, float], object]
@@ -95,7 +96,7 @@ def minimise(
     Two tests look at the current state alone, so where a fit began does not end it:
     the mean decrease of the last sweeps is at most `tol` of the loss ("decrease"), or the relative
     projected gradient is at most `tol`/100 ("optimality"). tol=0 switches both off. A third one is
-    scikit-learn's: the projected gradient is at most `drop` of what it was in the first sweep ("optimality").
+    scikit-learn's: after some sweeps, the projected gradient is at most `drop` of the first one ("optimality").
     """
     losses: list[float] = []
     first = 0.0
@@ -108,7 +109,7 @@ def minimise(
             run.show(stage, len(losses), state.loss, _mean_decrease(losses))
             if on_sweep is not None and on_sweep(len(losses), state.loss):
                 reason = run.ended = "on_sweep"
-            elif (limit := max(tol / 100, drop * first)) > 0 and state.optimality <= limit:
+            elif _is_optimal(state.optimality, tol / 100, drop * first if len(losses) >= SETTLED else 0.0):
                 reason = "optimality"
             elif tol > 0 and (state.exhausted or (len(losses) > WINDOW and _mean_decrease(losses) <= tol)):
                 reason = "decrease"
@@ -116,6 +117,11 @@ def minimise(
             run.interrupt()
             reason = "interrupted"
     return state, History(tuple(losses), reason)
+
+
+def _is_optimal(optimality: float, *limits: float) -> bool:
+    limit = max(limits)
+    return limit > 0 and optimality <= limit
 
 
 def _mean_decrease(losses: list[float]) -> float:
