@@ -3,6 +3,8 @@ import os
 import pytest
 
 from deepnmf.datasets import load
+from deepnmf.engines import memory
+from deepnmf.solvers import descent
 
 
 @pytest.fixture
@@ -15,3 +17,11 @@ def benchmark_data():
         return load(name)
 
     return read
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """Rows and columns are split although there are few of them."""
+    monkeypatch.setattr(memory, "SMALLEST_SPLIT", 0)
+    monkeypatch.setattr(memory, "BLOCK_BYTES", 2**18)
+    monkeypatch.setattr(descent, "WORTH_A_THREAD", 0)

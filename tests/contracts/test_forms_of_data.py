@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
 from catalogue import SMALL, VARIANTS, data, forms, is_linear, name_of
 from deepnmf import NMF, DeepNSNMF
+from deepnmf.engines import memory
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -40,10 +42,20 @@ def test_single_precision_is_close_to_double(model):
     assert single.loss_curve_[-1] == pytest.approx(double.loss_curve_[-1], rel=1e-2)
 
 
+@pytest.mark.usefixtures("small_blocks")
+def test_sparse_rows_in_several_blocks_equal_dense_ones():
+    X = np.where(data(n=1500, p=120) > 1, data(n=1500, p=120), 0)
+    assert len(memory._row_blocks(sparse.csr_array(X))) > 2
+    dense, sparser = (NMF(4, random_state=0, tol=0, max_iter=5).fit(form) for form in (X, sparse.csr_array(X)))
+    assert np.allclose(dense.codes_[-1], sparser.codes_[-1], atol=1e-8)
+
+
+@pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("model", SMALL, ids=name_of)
 def test_the_same_seed_gives_the_same_bits_with_one_and_two_threads(model, order):
-    X = np.asarray(data(n=1500, p=120), order=order)  # several blocks of rows
+    X = np.asarray(data(n=1500, p=120), order=order)
+    assert len(memory._row_blocks(X)) > 2
     model = clone(model).set_params(max_iter=6, tol=0)
     results = []
     for threads in (1, 2):
@@ -56,6 +68,7 @@ def test_the_same_seed_gives_the_same_bits_with_one_and_two_threads(model, order
         assert np.array_equal(first, second)
 
 
+@pytest.mark.usefixtures("small_blocks")
 def test_the_columns_of_a_wide_factor_are_split_without_changing_bits():
     X = data(n=40, p=3000)
     results = []

@@ -314,6 +314,7 @@ def test_holes_never_cost_a_copy_of_the_data():
     assert peak < 0.7 * X.nbytes
 
 
+@pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_holes_in_several_blocks_give_the_same_bits_with_one_and_two_threads(dtype):
     from threadpoolctl import threadpool_limits

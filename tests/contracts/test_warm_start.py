@@ -28,8 +28,8 @@ LIFTED = 1.001  # multiplicative steps never leave 0: zeros of their start are l
 
 
 def has_one_loss(model):
-    """Layers that are learnt greedily have a loss each, of what the layer below has become."""
-    return not isinstance(model, MultilayerNMF) and getattr(model, "backprop", True)
+    """The layers of MultilayerNMF have a loss each, of what the layer below has become."""
+    return not isinstance(model, MultilayerNMF)
 
 
 one_loss = pytest.mark.parametrize("model", [m for m in VARIANTS if has_one_loss(m)], ids=name_of)
@@ -42,6 +42,11 @@ def warm(model, **changes):
 def starts_at_its_optimum(model):
     """The truncated SVD is all there is to find."""
     return isinstance(model, SemiNMF | DeepSemiNMF) and model.init == "svd" and is_linear(model)
+
+
+def need_not_gain(model):
+    """At an optimum, or where lower layers do not heed what their steps cost the upper ones."""
+    return starts_at_its_optimum(model) or not getattr(model, "backprop", True)
 
 
 def slack(model):
@@ -63,7 +68,7 @@ def test_short_fits_go_on_descending(model):
     for _ in range(8):
         losses.append(model.fit(X, LABELS).loss_curve_[-1])
     assert (np.diff(losses) <= (slack(model) - 1) * losses[0]).all()
-    assert starts_at_its_optimum(model) or losses[-1] < losses[0] * (1 - 1e-6)
+    assert need_not_gain(model) or losses[-1] < losses[0] * (1 - 1e-6)
 
 
 @one_loss
