@@ -9,10 +9,9 @@ from dataclasses import replace
 import numpy as np
 from sklearn.decomposition import NMF as ScikitNMF
 from sklearn.decomposition._nmf import _initialize_nmf
-from sklearn.preprocessing import normalize
+from speed.problems import PROBLEMS, pie
 
 from deepnmf import SparseDeepNMF
-from deepnmf.datasets import load
 from deepnmf.engines import RowsInMemory, Workers
 from deepnmf.objective import Chain, Objective
 from deepnmf.solvers import SOLVERS, descent, linear_descent
@@ -29,7 +28,7 @@ MOST_SWEEPS = 150
 
 def shares_of_deep_models():
     """Print what limiting the steps on factors by their cost gives."""
-    X = normalize(load("pie_pose27").data.astype(float))
+    X = pie()
     print("| model | share | ms a sweep | error after 20 sweeps | after 60 |\n| --- | --- | --- | --- | --- |")
     for model in MODELS:
         for share in SHARES:
@@ -41,21 +40,12 @@ def shares_of_deep_models():
             print(f"| SparseDeepNMF {model.layer_sizes} | {share:g} | {each:.0f} | {after_20:.3f} | {after_60:.3f} |")
 
 
-def problems():
-    """Data and rank."""
-    rng = np.random.default_rng(0)
-    dense = np.abs(rng.random((2856, 60)) @ rng.random((60, 1024)) + 0.1 * rng.standard_normal((2856, 1024)))
-    yield "dense", dense, 40
-    yield "PIE", normalize(load("pie_pose27").data.astype(float)), 40
-    yield "CBCL", load("cbcl_faces_19x19").data.astype(float), 49
-    yield "TDT2", load("tdt2_30").data.astype(float), 30
-
-
 def ramps_of_shallow_models():
     """Print how many sweeps lead to scikit-learn's objective after 200 iterations, and where they end."""
     print("\n| data | steps a sweep | sweeps to scikit-learn's objective | loss / scikit-learn's after 150 sweeps |")
     print("| --- | --- | --- | --- |")
-    for name, X, rank in problems():
+    for name in ("dense", "pie40", "cbcl", "tdt2"):
+        X, rank = PROBLEMS[name]()
         W, H = _initialize_nmf(X, rank, init="nndsvda", random_state=0)
         scikit = ScikitNMF(rank, init="custom", tol=0, max_iter=200).fit(X, W=W.copy(), H=H.copy())
         target = scikit.reconstruction_err_**2 / 2
@@ -63,7 +53,7 @@ def ramps_of_shallow_models():
             losses = np.array(curve(X, W, H, steps))
             reached = np.flatnonzero(losses <= target)
             first = reached[0] + 1 if reached.size else "-"
-            print(f"| {name}, k = {rank} | {words} | {first} | {losses[-1] / target:.4f} |", flush=True)
+            print(f"| {name} | {words} | {first} | {losses[-1] / target:.4f} |", flush=True)
 
 
 def curve(X, W, H, steps):
