@@ -6,6 +6,7 @@ from deepnmf.arrays import Array
 from deepnmf.objective import FormedGram, Quadratic
 
 ROWS_AT_ONCE = 48
+DEAREST = 1e150  # a row that curves this much less than its sum costs is zero, and more would overflow
 
 
 def descend(Z: Array, problem: Quadratic, n_passes: int) -> tuple[Array, float]:
@@ -72,6 +73,7 @@ def shrink_by_sum(target: Array, weight: float) -> Array:
 
     The solution is max(target - weight s, 0) with s its own sum: sort, and find how many stay.
     """
+    weight = min(weight, DEAREST)
     largest = np.sort(target)[::-1]
     totals, counts = np.cumsum(largest), np.arange(1, len(target) + 1)
     # target - weight s, written so that nothing large cancels where the weight is large.

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 from deepnmf.arrays import Array
 from deepnmf.objective import Chain
 
-SETTLED = 12  # sweeps before the first gradient is compared with: until then inner steps still grow
+SETTLED = 14  # sweeps before the first gradient is compared with: inner steps grow for twelve
 WINDOW = 5  # sweeps over which the decrease is averaged: one sweep alone may be a restart
 
 OnSweep = Callable[[int, float], object]

@@ -6,6 +6,7 @@ from deepnmf.engines import Engine, Sums
 
 OVERSAMPLING = 10
 POWER_STEPS = 4
+WIDE = 3  # times narrower than X has rank, a sketch is worth its passes; otherwise the range is taken whole
 
 
 def truncated_svd(
@@ -14,23 +15,32 @@ def truncated_svd(
     """The leading singular triplets of X by a randomised range finder, in passes over its rows.
 
     A power step is one pass, Xᵀ(X V) block by block; there are fewer once one changes what is seen of ‖X‖² by no more
-    than `steady` of it. With a range as wide as X has rank it is exact, and no power steps are needed.
+    than `steady` of it. Where X has not many more rows or columns than that, the range is taken whole.
     """
     full = min(engine.n_samples, engine.n_features)
     rank = min(rank, full)
     width = rank + max(OVERSAMPLING, rank // 10)
-    exact = 2 * width >= full
-    V = rng.standard_normal((engine.n_features, full if exact else width)) / np.sqrt(engine.n_features)
+    if width < full / WIDE:
+        V = rng.standard_normal((engine.n_features, width)) / np.sqrt(engine.n_features)
+        Q = _range(engine, V, rank, power_steps, steady)
+    elif engine.n_samples == full:
+        Q = np.eye(full, dtype=engine.dtype)
+    else:
+        Q = _orthonormal(engine.project(np.eye(full)))[0]
+    U, s, Vt = _svd_of_wide(_products(engine, Q))
+    U, Vt = _sign_fixed(Q @ U[:, :rank].astype(Q.dtype, copy=False), Vt[:rank])
+    return U, s[:rank], Vt
+
+
+def _range(engine: Engine, V: Array, rank: int, power_steps: int, steady: float) -> Array:
+    """An orthonormal basis of what X makes of V, after power steps on it."""
     seen = 0.0
-    for _ in range(0 if exact else power_steps):
+    for _ in range(power_steps):
         V, squares = _orthonormal(_power_step(engine, V))
         before, seen = seen, float(squares[:rank].sum())
         if seen - before <= steady * seen:
             break
-    Q, _ = _orthonormal(engine.project(V.T))
-    U, s, Vt = linalg.svd(_products(engine, Q), full_matrices=False, check_finite=False)
-    U, Vt = _sign_fixed(Q @ U[:, :rank].astype(Q.dtype, copy=False), Vt[:rank])
-    return U, s[:rank], Vt
+    return _orthonormal(engine.project(V.T))[0]
 
 
 def _power_step(engine: Engine, V: Array) -> Array:
@@ -54,6 +64,18 @@ def _orthonormal(matrix: Array) -> tuple[Array, Array]:
     """An orthonormal basis of the columns, and how much each of them adds to those before."""
     Q, R = linalg.qr(matrix, mode="economic", check_finite=False)
     return Q, np.abs(np.diag(R))
+
+
+def _svd_of_wide(B: Array) -> tuple[Array, Array, Array]:
+    """The singular value decomposition of what has few rows, by the eigenvectors of B Bᵀ.
+
+    Values below 1e-8 of the largest lose their digits that way: no start needs them.
+    """
+    _, U = linalg.eigh((B @ B.T).astype(np.float64, copy=False), check_finite=False)
+    U = U[:, ::-1]
+    Vt = (U.T @ B).astype(B.dtype, copy=False)
+    s = np.linalg.norm(Vt, axis=1)
+    return U, s, Vt / np.where(s > 0, s, 1)[:, None]
 
 
 def _sign_fixed(U: Array, Vt: Array) -> tuple[Array, Array]:

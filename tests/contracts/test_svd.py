@@ -1,0 +1,55 @@
+"""The start's singular vectors against LAPACK's, and the machine code where LLVM does not know the processor."""
+
+import numpy as np
+import pytest
+
+from deepnmf.engines import RowsInMemory, Workers
+from deepnmf.solvers import lanes
+from deepnmf.solvers.svd import truncated_svd
+
+SHAPES = {"wide": (20, 400), "tall": (400, 20), "sketched": (150, 120)}
+
+
+def low_rank(shape, dtype, rank=6):
+    rng = np.random.default_rng(0)
+    n, p = shape
+    return ((rng.random((n, rank)) @ rng.random((rank, p))) + 1e-3 * rng.random(shape)).astype(dtype)
+
+
+def four_triplets(X):
+    with Workers() as workers:
+        return truncated_svd(RowsInMemory(X, workers), 4, np.random.RandomState(0))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_the_leading_triplets_are_lapacks(shape, dtype):
+    X = low_rank(shape, dtype)
+    U, s, Vt = four_triplets(X)
+    expected = np.linalg.svd(X.astype(float), compute_uv=False)[:4]
+    assert np.allclose(s, expected, rtol=1e-4)
+    assert np.allclose(U.T @ X @ Vt.T, np.diag(expected), atol=1e-4 * expected[0])
+    assert np.allclose(U.T @ U, np.eye(4), atol=1e-5)
+
+
+def test_vectors_beyond_the_rank_are_finite_and_weigh_nothing():
+    X = np.outer(np.arange(1.0, 21), np.arange(1.0, 401))
+    U, s, Vt = four_triplets(X)
+    assert np.allclose(s[1:], 0, atol=1e-6 * s[0])
+    assert np.isfinite(U).all()
+    assert np.isfinite(Vt).all()
+
+
+def test_a_processor_that_llvm_cannot_describe_gets_plain_code(monkeypatch):
+    def refuse():
+        raise RuntimeError("no host features on this platform")
+
+    G, F, H = np.eye(3) + 0.1, np.ones((20, 3)), np.zeros((20, 3))
+    expected, _ = lanes.descend_rows(H, G, F, 5)
+    monkeypatch.setattr(lanes.binding, "get_host_cpu_features", refuse)
+    lanes.machine_code.cache_clear()
+    try:
+        found, _ = lanes.descend_rows(H, G, F, 5)
+    finally:
+        lanes.machine_code.cache_clear()
+    assert np.allclose(found, expected)
