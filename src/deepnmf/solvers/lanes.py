@@ -27,10 +27,10 @@ def descend_rows(H: Array, G: Array, F: Array, n_passes: int, tol: float = 0.0) 
     """Lower ½<H G, H> - <F, H> over H >= 0, each row on its own, by passes over its entries.
 
     Sixteen rows rest together, once a pass moves each of them less than `tol` of its target. Returns the new rows and
-    Σ_k (G_kk · change)² of the first passes.
+    Σ_k (G_kk · change)² of the first passes. Rows may as well lie in memory as columns do: nothing is transposed.
     """
-    G, F = (np.ascontiguousarray(array, dtype=H.dtype) for array in (G, F))
-    H = np.array(H, order="C")
+    G, F = np.ascontiguousarray(G, dtype=H.dtype), np.asarray(F, dtype=H.dtype)
+    H = np.array(H, order="K")
     room = np.empty((2, len(G), LANES), H.dtype)
     full = len(H) // LANES * LANES
     violation = _call(H[:full], F[:full], G, n_passes, tol, room)
@@ -43,7 +43,8 @@ def descend_rows(H: Array, G: Array, F: Array, n_passes: int, tol: float = 0.0) 
 
 def _call(H: Array, F: Array, G: Array, n_passes: int, tol: float, room: Array) -> float:
     addresses = (array.ctypes.data for array in (H, F, G, room))
-    return machine_code(H.dtype.name).call(*addresses, len(H) // LANES, len(G), n_passes, tol**2)
+    strides = (stride // H.itemsize for array in (H, F) for stride in array.strides)
+    return machine_code(H.dtype.name).call(*addresses, len(H) // LANES, len(G), n_passes, *strides, tol**2)
 
 
 class MachineCode(NamedTuple):
@@ -55,7 +56,7 @@ class MachineCode(NamedTuple):
 
 @cache
 def machine_code(dtype: str) -> MachineCode:
-    """``descend(H, F, G, room, n_blocks, order, n_passes, tol²)``, which lets other threads run meanwhile."""
+    """``descend(H, F, G, room, n_blocks, order, n_passes, strides of H and F, tol²)``; other threads run meanwhile."""
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     host = binding.Target.from_default_triple().create_target_machine(
@@ -64,7 +65,7 @@ def machine_code(dtype: str) -> MachineCode:
     module = binding.parse_assembly(str(written(NUMBERS[dtype])))
     engine = binding.create_mcjit_compiler(module, host)
     engine.finalize_object()
-    kind = ctypes.CFUNCTYPE(ctypes.c_double, *[ADDRESS] * 4, *[COUNT] * 3, ctypes.c_double)
+    kind = ctypes.CFUNCTYPE(ctypes.c_double, *[ADDRESS] * 4, *[COUNT] * 7, ctypes.c_double)
     return MachineCode(engine, kind(engine.get_function_address("descend")))
 
 
@@ -80,9 +81,9 @@ def written(number: ir.Type) -> ir.Module:
     """The function in LLVM's language, for one kind of number."""
     module = ir.Module("deepnmf")
     pointer = number.as_pointer()
-    kind = ir.FunctionType(DOUBLE, [pointer] * 4 + [INDEX] * 3 + [DOUBLE])
+    kind = ir.FunctionType(DOUBLE, [pointer] * 4 + [INDEX] * 7 + [DOUBLE])
     function = ir.Function(module, kind, "descend")
-    rows, goals, gram, codes, n_blocks, order, n_passes, square_tol = function.args
+    rows, goals, gram, codes, n_blocks, order, n_passes, *strides, square_tol = function.args
     builder = ir.IRBuilder(function.append_basic_block())
     lanes, doubles = _Lanes(builder, number), _Lanes(builder, DOUBLE)
     moved, violation = builder.alloca(doubles.vector), builder.alloca(doubles.vector)
@@ -90,11 +91,11 @@ def written(number: ir.Type) -> ir.Module:
     size = builder.mul(order, INDEX(LANES))  # of sixteen rows
     targets = builder.gep(codes, [size])
     with _counted(builder, n_blocks) as (block, _):
-        offset = builder.mul(block, size)
-        own_rows, own_goals = builder.gep(rows, [offset]), builder.gep(goals, [offset])
+        first = builder.mul(block, INDEX(LANES))
+        own_rows, own_goals = _Rows(builder, rows, first, *strides[:2]), _Rows(builder, goals, first, *strides[2:])
         with _counted(builder, order) as (k, _):
-            lanes.store(lanes.gather(own_rows, k, order), codes, k)
-            lanes.store(lanes.gather(own_goals, k, order), targets, k)
+            lanes.store(lanes.gather(own_rows, k), codes, k)
+            lanes.store(lanes.gather(own_goals, k), targets, k)
         limit = _limit(builder, lanes, doubles, targets, order, square_tol)
         with _counted(builder, n_passes) as (number_of_pass, leave):
             builder.store(doubles.zero, moved)
@@ -107,7 +108,7 @@ def written(number: ir.Type) -> ir.Module:
             any_restless = builder.bitcast(restless, ir.IntType(LANES))
             leave(builder.icmp_unsigned("==", any_restless, ir.IntType(LANES)(0)))
         with _counted(builder, order) as (k, _):
-            lanes.scatter(lanes.load(codes, k), own_rows, k, order)
+            lanes.scatter(lanes.load(codes, k), own_rows, k)
     builder.ret(doubles.sum(builder.load(violation)))
     return module
 
@@ -220,6 +221,22 @@ def _counted(builder: ir.IRBuilder, count: ir.Value) -> Iterator[tuple[ir.Value,
     builder.position_at_end(after)
 
 
+class _Rows:
+    """Sixteen rows of a matrix, from the first on, whose rows and whose entries lie so many numbers apart."""
+
+    def __init__(
+        self, builder: ir.IRBuilder, matrix: ir.Value, first: ir.Value, row_stride: ir.Value, entry_stride: ir.Value
+    ) -> None:
+        self._builder, self._entry_stride = builder, entry_stride
+        rows = [builder.add(first, INDEX(lane)) for lane in range(LANES)]
+        self._starts = [builder.gep(matrix, [builder.mul(row, row_stride)]) for row in rows]
+
+    def entries(self, k: ir.Value) -> list[ir.Value]:
+        """Where entry k of each lies."""
+        offset = self._builder.mul(k, self._entry_stride)
+        return [self._builder.gep(start, [offset]) for start in self._starts]
+
+
 class _Lanes:
     """Vectors of one number a sample."""
 
@@ -241,21 +258,17 @@ class _Lanes:
         first = self._builder.gep(rows, [self._builder.mul(row, INDEX(LANES))])
         return self._builder.bitcast(first, self.vector.as_pointer())
 
-    def gather(self, rows: ir.Value, k: ir.Value, order: ir.Value) -> ir.Value:
+    def gather(self, rows: "_Rows", k: ir.Value) -> ir.Value:
         """Entry k of sixteen rows."""
         value = ir.Constant(self.vector, ir.Undefined)
-        for lane, entry in enumerate(self._entries(rows, k, order)):
+        for lane, entry in enumerate(rows.entries(k)):
             value = self._builder.insert_element(value, self._builder.load(entry), ir.IntType(32)(lane))
         return value
 
-    def scatter(self, value: ir.Value, rows: ir.Value, k: ir.Value, order: ir.Value) -> None:
+    def scatter(self, value: ir.Value, rows: "_Rows", k: ir.Value) -> None:
         """Write entry k of sixteen rows."""
-        for lane, entry in enumerate(self._entries(rows, k, order)):
+        for lane, entry in enumerate(rows.entries(k)):
             self._builder.store(self._builder.extract_element(value, ir.IntType(32)(lane)), entry)
-
-    def _entries(self, rows: ir.Value, k: ir.Value, order: ir.Value) -> list[ir.Value]:
-        starts = [self._builder.mul(order, INDEX(lane)) for lane in range(LANES)]
-        return [self._builder.gep(rows, [self._builder.add(start, k)]) for start in starts]
 
     def broadcast(self, number: ir.Value) -> ir.Value:
         nothing = ir.Constant(self.vector, ir.Undefined)
