@@ -9,6 +9,7 @@ import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,8 +55,17 @@ class MachineCode(NamedTuple):
     call: Callable[..., float]
 
 
-@cache
+_compiling = Lock()
+
+
 def machine_code(dtype: str) -> MachineCode:
+    """Compile at the first call, once: of two that threads made at once, one would be lost while it runs."""
+    with _compiling:
+        return compiled(dtype)
+
+
+@cache
+def compiled(dtype: str) -> MachineCode:
     """``descend(H, F, G, room, n_blocks, order, n_passes, strides of H and F, tol²)``; other threads run meanwhile."""
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
