@@ -1,8 +1,20 @@
 """WHERE the rows are: passes over the data, block by block, on a thread pool."""
 
-from deepnmf.engines.holes import RowsWithHoles
+from deepnmf.engines.choice import rows_of
+from deepnmf.engines.holes import HoledBlock, LowRankPlusSparse, RowsWithHoles, is_holed
 from deepnmf.engines.memory import RowsInMemory
 from deepnmf.engines.protocol import Engine, Step, Sums
 from deepnmf.engines.threads import Workers
 
-__all__ = ["Engine", "RowsInMemory", "RowsWithHoles", "Step", "Sums", "Workers"]
+__all__ = [
+    "Engine",
+    "HoledBlock",
+    "LowRankPlusSparse",
+    "RowsInMemory",
+    "RowsWithHoles",
+    "Step",
+    "Sums",
+    "Workers",
+    "is_holed",
+    "rows_of",
+]

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.engines.protocol import Step, Sums
+from deepnmf.engines.protocol import Engine, Step, Sums
 from deepnmf.engines.threads import Workers
 
 # Measured on 2 cores: blocks of 2 to 8 MB are within 5 % of each other; smaller ones pay for the
@@ -15,7 +15,7 @@ BLOCK_BYTES = 4 * 2**20
 SMALLEST_SPLIT = 2**21
 
 
-class RowsInMemory:
+class RowsInMemory(Engine):
     """Dense (C- or F-ordered) or CSR rows that fit into memory; X itself is never copied.
 
     Parameters
@@ -39,7 +39,7 @@ class RowsInMemory:
     def sweep(
         self, rows: Sequence[Array], step: Step, out: Sequence[Array] | None = None
     ) -> tuple[tuple[Array, ...], Sums]:
-        """Take one pass over X; `out` receives the new row arrays where it is given."""
+        """Take one pass over X, on the pool."""
         store = _RowStore(self.n_samples, out)
         totals: list[Array] | None = None
 
@@ -57,7 +57,7 @@ class RowsInMemory:
         return store.arrays, tuple(totals or ())
 
     def _rows(self, block: slice) -> Matrix:
-        return _csr_rows(self._X, block) if sparse.issparse(self._X) else self._X[block]
+        return rows_at(self._X, block)
 
     def _sizes(self, X_b: Matrix, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         """‖X_b‖², the sum of its entries, and how many there are."""
@@ -65,12 +65,6 @@ class RowsInMemory:
         sqnorm = np.einsum("ij,ij->", values, values, dtype=np.float64)
         count = X_b.shape[0] * X_b.shape[1]
         return (), (np.asarray(sqnorm), np.asarray(values.sum(dtype=np.float64)), np.asarray(count))
-
-    def project(self, features: Array) -> Array:
-        """X Cᵀ, one row a sample."""
-        features = features.astype(self.dtype, copy=False)
-        (projected,), _ = self.sweep((), lambda X_b, _: ((X_b @ features.T,), ()))
-        return projected
 
 
 class _RowStore:
@@ -89,8 +83,10 @@ class _RowStore:
             array[block] = new
 
 
-def _csr_rows(X: Matrix, block: slice) -> Matrix:
-    """Rows that share the values of X: slicing would copy them, in every sweep."""
+def rows_at(X: Matrix, block: slice) -> Matrix:
+    """Rows that share the values of X: slicing a sparse one would copy them, in every sweep."""
+    if not sparse.issparse(X):
+        return X[block]
     begin, end = X.indptr[block.start], X.indptr[block.stop]
     pointers = X.indptr[block.start : block.stop + 1] - begin
     shape = (block.stop - block.start, X.shape[1])

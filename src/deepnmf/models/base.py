@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Engine, RowsInMemory, Workers
+from deepnmf.engines import Engine, Workers, rows_of
 from deepnmf.models.checks import (
     as_matrices,
     check_output_layer,
@@ -23,6 +23,7 @@ from deepnmf.models.checks import (
     layer_sizes,
 )
 from deepnmf.models.fitted import FittedChain
+from deepnmf.models.observed import EntryWeight
 from deepnmf.objective import NO_GRAPHS, Activation, Chain, CodePenalty, Graphs, Objective
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.solvers import (
@@ -129,6 +130,11 @@ class ChainEstimator(FittedChain):
         return None
 
     @property
+    def _masks_nan(self) -> bool:  # type: ignore[override]
+        """Whether entries may be left out: where the chain is linear and nothing else looks at X."""
+        return self._between is None
+
+    @property
     def _degree(self) -> float:
         """The q of f(s u) = s^q f(u) between layers; 1 too where f lets no scale through, and none is moved there."""
         return 1.0 if self._between is None else self._between.degree or 1.0
@@ -149,6 +155,7 @@ class ChainEstimator(FittedChain):
         X: Matrix,
         y: object = None,
         *,
+        entry_weight: EntryWeight = None,
         factors: Sequence[Array] | None = None,
         codes: Array | None = None,
         on_sweep: OnSweep | None = None,
@@ -158,8 +165,12 @@ class ChainEstimator(FittedChain):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+            NaN in a dense X is an entry that was not observed.
         y : labels, optional
             What is known of the samples, for models that learn from it, see there; ignored by the others.
+        entry_weight : None, "stored", array or sparse matrix of the shape of X
+            What each entry counts, from 0 to 1. "stored" leaves out what a sparse X does not store, as in ratings,
+            and so do sparse weights with what they do not store; None reads it as zero.
         factors : sequence of arrays, optional
             Z_1..Z_k to start from whatever `init` says, k at most the number of layers; layers above are
             pre-trained. Required by ``init="custom"``.
@@ -172,18 +183,19 @@ class ChainEstimator(FittedChain):
         -------
         self
         """
-        return self._fit(X, y, factors=factors, codes=codes, on_sweep=on_sweep)
+        return self._fit(X, y, entry_weight=entry_weight, factors=factors, codes=codes, on_sweep=on_sweep)
 
     def _fit(
         self,
         X: Matrix,
         known: object = None,
         *,
+        entry_weight: EntryWeight = None,
         factors: Sequence[Array] | None = None,
         codes: Array | None = None,
         on_sweep: OnSweep | None = None,
     ) -> Self:
-        return self._fitted(lambda: self._learn(X, known, self._start(factors, codes), on_sweep))
+        return self._fitted(lambda: self._learn(X, known, entry_weight, self._start(factors, codes), on_sweep))
 
     def _start(self, factors: Sequence[Array] | None, codes: Array | None) -> Start:
         if self._begins_warm(factors, codes):
@@ -192,16 +204,18 @@ class ChainEstimator(FittedChain):
             return Start(chain.factors, warm=True)
         return Start(as_matrices(factors) or (), codes)
 
-    def _learn(self, X: Matrix, known: object, start: Start, on_sweep: OnSweep | None) -> History:
+    def _learn(
+        self, X: Matrix, known: object, entry_weight: EntryWeight, start: Start, on_sweep: OnSweep | None
+    ) -> History:
         """Check, optimise, and keep the result."""
-        X = self._validated(X, reset=True)
+        X, weight = self._observed(X, entry_weight, reset=True)
         sizes = self._sizes(X.shape[1], start.factors)
         check_output_layer(self._output_layer_index, len(sizes))
         self._check_start(X, sizes, start)
         run, start = Run(verbose=int(self.verbose)), start.in_double()
         with Workers() as workers:  # scikit-learn's neighbours limit BLAS too: only within our own limit is that undone
             task = Task(sizes, start, self._graphs(X, known, len(sizes)), run, on_sweep)
-            engine = RowsInMemory(X, workers)
+            engine = rows_of(X, weight, workers=workers)
             state, history = self._optimise(engine, task)
             self._keep(engine, state)
         return history
@@ -233,7 +247,7 @@ class ChainEstimator(FittedChain):
         if start.codes is None:
             return self._solved_codes(engine, chain, task) if stack is None else stack.codes, chain
         codes = np.array(start.codes, dtype=engine.dtype)
-        return codes, chain if self._nonnegative else refitted(engine, codes, chain)
+        return codes, chain if self._nonnegative else refitted(engine.filled(), codes, chain)
 
     def _solved_codes(self, engine: Engine, chain: Chain, task: Task) -> Array:
         """Codes that are the best ones for given factors: a start from them is as low as they allow."""
@@ -252,7 +266,7 @@ class ChainEstimator(FittedChain):
             for layer, objective in enumerate(self._layer_objectives(depth))
         ]
         return pretrain(
-            engine,
+            self._whole(engine, task, plan) if depth > 1 else engine,
             task.sizes,
             self._smoothing(depth),
             objectives,
@@ -260,6 +274,13 @@ class ChainEstimator(FittedChain):
             given=task.start.factors,
             activation=self._between,
         )
+
+    def _whole(self, engine: Engine, task: Task, plan: LayerwisePlan) -> Engine:
+        """Rows to pre-train on, complete: a wide layer cannot learn from holes what the narrow top says of them."""
+        if task.start.factors or engine.filled() is engine:
+            return engine
+        codes, Z, _ = plan.fit_layer(engine, task.sizes[-1], 0.0, Objective(), 0)
+        return engine.completed(codes, Z)
 
     def _plan(
         self, rng: RandomState, run: Run, max_iter: int, tol: float, on_sweep: OnSweep | None = None

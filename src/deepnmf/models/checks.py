@@ -147,10 +147,12 @@ def check_observed_non_negative(X: Matrix, whom: str) -> None:
     check_non_negative(X if sparse.issparse(X) else least_observed(X), whom)
 
 
-def check_any_observed(X: Matrix) -> None:
-    """Refuse to learn from nothing but NaN."""
+def check_any_observed(X: Matrix, weight: Matrix | None) -> None:
+    """Refuse to learn from nothing."""
     if not sparse.issparse(X) and np.isnan(least_observed(X)).all():
         raise ValueError("X has no observed entry: every one is NaN, and at least one number is expected.")
+    if weight is not None and not (weight.data if sparse.issparse(weight) else weight).any():
+        raise ValueError("entry_weight leaves nothing of X: every weight is 0, and at least one above is expected.")
 
 
 def least_observed(X: Array) -> Array:

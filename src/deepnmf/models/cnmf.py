@@ -99,6 +99,8 @@ class CNMF(PlainNMF):
     (3, 16)
     """
 
+    _masks_nan = False  # rows of a class are averaged as wholes
+
     def __init__(
         self,
         n_components: int | Literal["auto"] | None = "auto",

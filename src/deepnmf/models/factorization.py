@@ -16,8 +16,9 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Engine, RowsInMemory, Workers
-from deepnmf.models.checks import FLOATS, check_observed_non_negative
+from deepnmf.engines import Engine, Workers, rows_of
+from deepnmf.models.checks import FLOATS, check_any_observed, check_observed_non_negative
+from deepnmf.models.observed import EntryWeight, Observed, observed
 from deepnmf.models.saving import save
 from deepnmf.solvers import History, decoded_residual_norm
 
@@ -84,7 +85,9 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     # ------------------------------------------------------------------------------------- at work
 
-    def fit_transform(self, X: Matrix, y: object = None, **fit_params: Any) -> Array:
+    def fit_transform(
+        self, X: Matrix, y: object = None, *, entry_weight: EntryWeight = None, **fit_params: Any
+    ) -> Array:
         """Fit, then return what `transform` gives for the same rows.
 
         Codes as the optimisation left them are in `codes_`.
@@ -92,16 +95,16 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-        y : ignored
-        **fit_params : see `fit`
+        y, entry_weight, **fit_params : see `fit`
 
         Returns
         -------
         array of shape (n_samples, n_features_out)
         """
-        return self.fit(X, y, **fit_params).transform(X)
+        weights = {} if entry_weight is None else {"entry_weight": entry_weight}
+        return self.fit(X, y, **weights, **fit_params).transform(X, **weights)
 
-    def transform(self, X: Matrix) -> Array:
+    def transform(self, X: Matrix, entry_weight: EntryWeight = None) -> Array:
         """Codes of the rows of X at `output_layer`, by nonnegative least squares with the factors fixed.
 
         Each row is solved on its own to its optimum, in double precision, with no gradient pointing down by
@@ -110,15 +113,17 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
+        entry_weight : None, "stored", array or sparse matrix of the shape of X
+            See `fit`.
 
         Returns
         -------
         array of shape (n_samples, n_features_out)
         """
-        return self.encode(X, self._output_layer_index)
+        return self.encode(X, self._output_layer_index, entry_weight)
 
     def inverse_transform(self, X: Array) -> Array:
-        """Data that codes of `output_layer` stand for.
+        """Data that codes of `output_layer` stand for: what `transform` left out as unobserved is filled in.
 
         Parameters
         ----------
@@ -130,7 +135,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         return self.decode(X, self._output_layer_index)
 
-    def encode(self, X: Matrix, layer: int = -1) -> Array:
+    def encode(self, X: Matrix, layer: int = -1, entry_weight: EntryWeight = None) -> Array:
         """Codes of the rows of X at any layer.
 
         Parameters
@@ -138,6 +143,8 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         X : array-like or sparse matrix of shape (n_samples, n_features)
         layer : int
             Index into `features_`; -1 is the top layer.
+        entry_weight : None, "stored", array or sparse matrix of the shape of X
+            See `fit`.
 
         Returns
         -------
@@ -145,9 +152,9 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         check_is_fitted(self)
         layer = self._layer(layer)
-        X = self._validated(X, reset=False)
+        data = self._observed(X, entry_weight, reset=False)
         with Workers() as workers:
-            return self._encoded(RowsInMemory(X, workers), layer)
+            return self._encoded(rows_of(*data, workers=workers), layer)
 
     def decode(self, H: Array, layer: int = -1) -> Array:
         """Data that codes of any layer stand for.
@@ -170,13 +177,15 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             raise ValueError(f"Codes have {H.shape[1]} columns, but layer {layer} of this model has {size} features.")
         return self._decoded(H, layer)
 
-    def score(self, X: Matrix, y: object = None) -> float:
-        """Share of ‖X‖² that the model explains, 1 - ‖X - X̂‖² / ‖X‖².
+    def score(self, X: Matrix, y: object = None, entry_weight: EntryWeight = None) -> float:
+        """Share of ‖X‖² that the model explains, 1 - ‖X - X̂‖² / ‖X‖², over the observed entries.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
         y : ignored
+        entry_weight : None, "stored", array or sparse matrix of the shape of X
+            See `fit`.
 
         Returns
         -------
@@ -184,9 +193,9 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             1 is a perfect reconstruction; 0 is as good as all zeros.
         """
         check_is_fitted(self)
-        X = self._validated(X, reset=False)
+        data = self._observed(X, entry_weight, reset=False)
         with Workers() as workers:
-            engine = RowsInMemory(X, workers)
+            engine = rows_of(*data, workers=workers)
             layer = self._layer(self._output_layer_index)
             error = self._residual(engine, self._encoded(engine, layer), layer)
         return 1 - error**2 / engine.sqnorm if engine.sqnorm > 0 else 1.0
@@ -224,6 +233,16 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         save(self, path)
 
     # ------------------------------------------------------------------------------- checking input
+
+    def _observed(self, X: Matrix, entry_weight: EntryWeight, *, reset: bool) -> Observed:
+        """Check X and the weights of its entries."""
+        X = self._validated(X, reset=reset)
+        if entry_weight is not None and not self._masks_nan:
+            raise ValueError(f"{type(self).__name__} as it is set cannot weigh entries: entry_weight must be None.")
+        data = observed(X, entry_weight)
+        if reset:
+            check_any_observed(*data)
+        return data
 
     def _validated(self, X: Matrix, *, reset: bool) -> Matrix:
         X = validate_data(

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Engine, RowsInMemory, Workers
+from deepnmf.engines import Engine, RowsWithHoles, Workers, rows_of
 from deepnmf.models.factorization import Factorization
 from deepnmf.objective import Chain, CodePenalty
 from deepnmf.objective.chain import inverse_norms
@@ -35,7 +35,10 @@ class FittedChain(Factorization):
         inverse = np.linalg.pinv(self._linear_decoder(layer))
         X = self._validated(X, reset=False)
         with Workers() as workers:
-            return RowsInMemory(X, workers).project(inverse.T)
+            rows = rows_of(X, workers=workers)
+            if isinstance(rows, RowsWithHoles):
+                raise ValueError("X has NaN, and project multiplies whole rows; encode leaves out what is missing.")
+            return rows.project(inverse.T)
 
     def _linear_decoder(self, layer: int) -> Array:
         return self._decoder(layer)

@@ -330,7 +330,7 @@ class GDNMF(Factorization):
 
     # ------------------------------------------------------------------------------------- at work
 
-    def transform(self, X: Matrix) -> Array:
+    def transform(self, X: Matrix) -> Array:  # type: ignore[override]
         """Codes of the rows of X at `output_layer`, with everything else fixed and no labels.
 
         Each row descends on its own, from its nonnegative least-squares codes under `components_`; its codes do not

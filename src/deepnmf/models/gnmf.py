@@ -3,11 +3,13 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator, without_solver
+from deepnmf.models.observed import EntryWeight
 from deepnmf.objective import NO_GRAPHS, GraphPenalty, Graphs
 from deepnmf.objective.graphs import EdgeGraph, symmetric
 from deepnmf.solvers import OnSweep
@@ -88,6 +90,7 @@ class GNMF(ShallowEstimator):
         y: object = None,
         *,
         graph: Matrix | None = None,
+        entry_weight: EntryWeight = None,
         factors: Sequence[Array] | None = None,
         codes: Array | None = None,
         on_sweep: OnSweep | None = None,
@@ -100,7 +103,10 @@ class GNMF(ShallowEstimator):
         y : ignored
         graph : sparse matrix or array of shape (n_samples, n_samples), optional
             Weights >= 0 of the edges between samples, in place of the nearest neighbours; an edge given in one
-            direction counts in both, one of a sample to itself does not count.
+            direction counts in both, one of a sample to itself does not count. With NaN in X it is needed.
+        entry_weight : None, "stored", array or sparse matrix of the shape of X
+            What each entry counts, from 0 to 1. "stored" leaves out what a sparse X does not store, as in ratings,
+            and so do sparse weights with what they do not store; None reads it as zero.
         factors : sequence of one array, optional
             Z_1 to start from whatever `init` says. Required by ``init="custom"``.
         codes : array of shape (n_samples, n_components), optional
@@ -112,7 +118,7 @@ class GNMF(ShallowEstimator):
         -------
         self
         """
-        return self._fit(X, graph, factors=factors, codes=codes, on_sweep=on_sweep)
+        return self._fit(X, graph, entry_weight=entry_weight, factors=factors, codes=codes, on_sweep=on_sweep)
 
     def _graphs(self, X: Matrix, known: Matrix | None, depth: int) -> Graphs:
         weights = self._neighbours(X) if known is None else _checked(known, X.shape[0])
@@ -125,6 +131,8 @@ class GNMF(ShallowEstimator):
             raise ValueError(
                 f"n_neighbors is {self.n_neighbors}, but X has {X.shape[0]} samples: each has fewer others than that."
             )
+        if not sparse.issparse(X) and np.isnan(X.sum()):
+            raise ValueError("X has NaN, and neighbours are found among whole rows: pass graph= to fit.")
         from sklearn.neighbors import kneighbors_graph  # noqa: PLC0415 - loaded where it is used
 
         return symmetric(kneighbors_graph(X, self.n_neighbors, include_self=False))

@@ -7,7 +7,6 @@ from numbers import Integral, Real
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags, check_random_state
@@ -16,10 +15,9 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Engine, RowsInMemory, RowsWithHoles, Workers
+from deepnmf.engines import Engine, Workers, rows_of
 from deepnmf.models.checks import (
     as_matrices,
-    check_any_observed,
     check_groups,
     check_output_layer,
     check_start,
@@ -28,15 +26,15 @@ from deepnmf.models.checks import (
 )
 from deepnmf.models.factorization import Factorization
 from deepnmf.models.labels import UNKNOWN, described_classes, one_hot, restored_classes, split_labels
+from deepnmf.models.observed import EntryWeight
 from deepnmf.models.readout import Readout
 from deepnmf.objective import Chain
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.objective.network import Network
 from deepnmf.objective.pooling import Pooling
 from deepnmf.objective.terms import Labels
-from deepnmf.solvers import NNDSVD, History, LayerwisePlan, OnSweep, Run, minimise
+from deepnmf.solvers import NNDSVD, History, LayerwisePlan, OnSweep, Run, minimise, residual_norm
 from deepnmf.solvers.network import NetworkDescent, NetworkState, encoded_layers, layerwise_start
-from deepnmf.solvers.rows_input import observed_residual_norm
 
 ReadoutName = Literal["logistic", "head"]
 
@@ -92,6 +90,7 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         y: object = None,
         *,
         groups: object = None,
+        entry_weight: EntryWeight = None,
         factors: Sequence[Array] | None = None,
         on_sweep: OnSweep | None = None,
     ) -> Self:
@@ -106,6 +105,9 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         groups : array-like of shape (n_samples,), optional
             The sequence each row belongs to, such as its document or recording; rows of a sequence follow each
             other in order, and nothing is pooled across its ends. None is one sequence.
+        entry_weight : None, "stored", array or sparse matrix of the shape of X
+            What each entry counts, from 0 to 1. "stored" leaves out what a sparse X does not store, as in ratings,
+            and so do sparse weights with what they do not store; None reads it as zero.
         factors : sequence of arrays, optional
             Z_1..Z_k to start from whatever `init` says, k at most the number of layers; layers above are
             pre-trained. Required by ``init="custom"``.
@@ -116,21 +118,26 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         -------
         self
         """
-        return self._fitted(lambda: self._learn(X, y, groups, factors, on_sweep))
+        return self._fitted(lambda: self._learn(X, y, groups, entry_weight, factors, on_sweep))
 
     def _learn(
-        self, X: Matrix, y: object, groups: object, factors: Sequence[Array] | None, on_sweep: OnSweep | None
+        self,
+        X: Matrix,
+        y: object,
+        groups: object,
+        entry_weight: EntryWeight,
+        factors: Sequence[Array] | None,
+        on_sweep: OnSweep | None,
     ) -> History:
         """Check, optimise, and keep the result."""
-        X = self._validated(X, reset=True)
-        check_any_observed(X)
+        X, weight = self._observed(X, entry_weight, reset=True)
         before = self._codes_before(X.shape[0]) if self._begins_warm(factors) else None
         factors = self._checked_start(X, factors)
         poolings = self._poolings(groups, X.shape[0])
         labels = KnownLabels(*split_labels(y, X.shape[0]))
         run = Run(verbose=int(self.verbose))
         with Workers() as workers:
-            engine = _rows_of(X, workers)
+            engine = rows_of(X, weight, workers=workers)
             descent = NetworkDescent(
                 engine, poolings, labels.weighted(float(self.label_weight)), backprop=self._feeds_back
             )
@@ -219,7 +226,9 @@ class NetworkEstimator(ClassifierMixin, Factorization):
 
     # ------------------------------------------------------------------------------------- at work
 
-    def fit_transform(self, X: Matrix, y: object = None, *, groups: object = None, **fit_params: Any) -> Array:
+    def fit_transform(
+        self, X: Matrix, y: object = None, *, groups: object = None, entry_weight: EntryWeight = None, **fit_params: Any
+    ) -> Array:
         """Fit, then return what `transform` gives for the same rows.
 
         Codes as the optimisation left them, shaped by labels and feedback, are in `codes_`.
@@ -227,15 +236,18 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-        y, groups, **fit_params : see `fit`
+        y, groups, entry_weight, **fit_params : see `fit`
 
         Returns
         -------
         array of shape (n_samples, n_features_out)
         """
-        return self.fit(X, y, groups=groups, **fit_params).transform(X, groups=groups)
+        fitted = self.fit(X, y, groups=groups, entry_weight=entry_weight, **fit_params)
+        return fitted.transform(X, groups=groups, entry_weight=entry_weight)
 
-    def transform(self, X: Matrix, groups: object = None) -> Array:
+    def transform(  # type: ignore[override]
+        self, X: Matrix, groups: object = None, entry_weight: EntryWeight = None
+    ) -> Array:
         """Codes of the rows of X at `output_layer`, with the factors fixed and without labels.
 
         Layer by layer: nonnegative least squares, each row to its own optimum over its observed entries, then
@@ -244,16 +256,17 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-        groups : array-like of shape (n_samples,), optional
-            See `fit`.
+        groups, entry_weight : see `fit`
 
         Returns
         -------
         array of shape (n_samples, n_features_out)
         """
-        return self.encode(X, self._output_layer_index, groups)
+        return self.encode(X, self._output_layer_index, groups, entry_weight)
 
-    def encode(self, X: Matrix, layer: int = -1, groups: object = None) -> Array:
+    def encode(  # type: ignore[override]
+        self, X: Matrix, layer: int = -1, groups: object = None, entry_weight: EntryWeight = None
+    ) -> Array:
         """Codes of the rows of X at any layer.
 
         Parameters
@@ -261,8 +274,7 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         X : array-like or sparse matrix of shape (n_samples, n_features)
         layer : int
             Index into `features_`; -1 is the top layer.
-        groups : array-like of shape (n_samples,), optional
-            See `fit`.
+        groups, entry_weight : see `fit`
 
         Returns
         -------
@@ -270,24 +282,23 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         """
         check_is_fitted(self)
         layer = self._layer(layer)
-        X = self._validated(X, reset=False)
+        data = self._observed(X, entry_weight, reset=False)
         with Workers() as workers:
-            return self._encoded(_rows_of(X, workers), layer, groups)
+            return self._encoded(rows_of(*data, workers=workers), layer, groups)
 
-    def predict(self, X: Matrix, groups: object = None) -> Array:
+    def predict(self, X: Matrix, groups: object = None, entry_weight: EntryWeight = None) -> Array:
         """The class with the largest score.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-        groups : array-like of shape (n_samples,), optional
-            See `fit`.
+        groups, entry_weight : see `fit`
 
         Returns
         -------
         array of shape (n_samples,)
         """
-        codes = self._readable_codes(X, groups)
+        codes = self._readable_codes(X, groups, entry_weight)
         return self.classes_[self._readout.winners(codes)]
 
     def _reads_probabilities(self) -> bool:
@@ -297,38 +308,36 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         return bool(self.readout == "head")
 
     @available_if(_reads_probabilities)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Matrix, groups: object = None) -> Array:
+    def predict_proba(self, X: Matrix, groups: object = None, entry_weight: EntryWeight = None) -> Array:
         """Probabilities of the classes by the logistic regression on the top codes; only with ``readout="logistic"``.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-        groups : array-like of shape (n_samples,), optional
-            See `fit`.
+        groups, entry_weight : see `fit`
 
         Returns
         -------
         array of shape (n_samples, n_classes)
         """
-        codes = self._readable_codes(X, groups)
+        codes = self._readable_codes(X, groups, entry_weight)
         return self._readout.probabilities(codes)
 
     @available_if(_reads_head)  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Matrix, groups: object = None) -> Array:
+    def decision_function(self, X: Matrix, groups: object = None, entry_weight: EntryWeight = None) -> Array:
         """H_m B, least-squares estimates of the one-hot labels; only with ``readout="head"``.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-        groups : array-like of shape (n_samples,), optional
-            See `fit`.
+        groups, entry_weight : see `fit`
 
         Returns
         -------
         array of shape (n_samples, n_classes), or (n_samples,) for two classes
             For two classes the second's score minus the first's.
         """
-        codes = self._readable_codes(X, groups)
+        codes = self._readable_codes(X, groups, entry_weight)
         scores = self._readout.scores(codes)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
@@ -349,10 +358,10 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         """
         return float(accuracy_score(y, self.predict(X, groups), sample_weight=sample_weight))
 
-    def _readable_codes(self, X: Matrix, groups: object) -> Array:
+    def _readable_codes(self, X: Matrix, groups: object, entry_weight: EntryWeight) -> Array:
         check_is_fitted(self)
         self._check_labelled()
-        return self.encode(X, -1, groups)
+        return self.encode(X, -1, groups, entry_weight)
 
     def _check_labelled(self) -> None:
         if not len(self.classes_):
@@ -375,7 +384,7 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         return H @ self._decoders[layer].astype(H.dtype, copy=False)
 
     def _residual(self, engine: Engine, codes: Array, layer: int) -> float:
-        return observed_residual_norm(engine, codes, self._decoders[layer])
+        return residual_norm(engine, codes, self._decoders[layer])
 
     def _state(self) -> tuple[dict[str, Any], dict[str, list[Array]]]:
         places = np.searchsorted(self.classes_, self.transduction_) if len(self.classes_) else self.transduction_
@@ -399,9 +408,3 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False
         return tags
-
-
-def _rows_of(X: Matrix, workers: Workers) -> Engine:
-    """Rows with holes where there are any."""
-    holes = not sparse.issparse(X) and np.isnan(X.sum())
-    return RowsWithHoles(X, workers) if holes else RowsInMemory(X, workers)

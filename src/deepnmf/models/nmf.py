@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_non_negative
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator, Start
+from deepnmf.models.observed import EntryWeight
 from deepnmf.objective import Chain, ElasticNet, Objective
 from deepnmf.solvers import SOLVERS, OnSweep
 
@@ -146,6 +147,7 @@ class NMF(PlainNMF):
         X: Matrix,
         y: object = None,
         *,
+        entry_weight: EntryWeight = None,
         W: Array | None = None,
         H: Array | None = None,
         on_sweep: OnSweep | None = None,
@@ -155,7 +157,11 @@ class NMF(PlainNMF):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), nonnegative
+            NaN in a dense X is an entry that was not observed.
         y : ignored
+        entry_weight : None, "stored", array or sparse matrix of the shape of X
+            What each entry counts, from 0 to 1. "stored" leaves out what a sparse X does not store, as in ratings,
+            and so do sparse weights with what they do not store; None reads it as zero.
         W, H : arrays of shape (n_samples, n_components) and (n_components, n_features), optional
             Codes and features to start from, in scikit-learn's letters, for ``init="custom"``.
         on_sweep : callable, optional
@@ -175,7 +181,8 @@ class NMF(PlainNMF):
             W = H = None
         if H is not None:
             H = check_array(H, input_name="NMF (input H)")
-        return self._fit(X, factors=None if H is None else [H], codes=W, on_sweep=on_sweep)
+        factors = None if H is None else [H]
+        return self._fit(X, entry_weight=entry_weight, factors=factors, codes=W, on_sweep=on_sweep)
 
     @property
     def _tolerances(self) -> tuple[float, float]:

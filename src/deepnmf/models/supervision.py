@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+from scipy import sparse
+
 from deepnmf.arrays import Array, Matrix
 from deepnmf.objective import GraphPenalty, Graphs
 from deepnmf.objective.graphs import LabelGraphKind, label_graph
@@ -11,6 +14,8 @@ def label_graphs(
     kind: LabelGraphKind, X: Matrix, attributes: Sequence[Array], weights: Sequence[float], layers: Sequence[int]
 ) -> Graphs:
     """One penalty an attribute; what weighs nothing or joins nobody is left out."""
+    if kind != "binary" and not sparse.issparse(X) and np.isnan(X.sum()):
+        raise ValueError(f'label_graph="{kind}" weighs edges by whole rows, and X has NaN; use "binary".')
     if kind == "dot" and X.min() < 0:
         raise ValueError('label_graph="dot" weighs edges by x_i·x_j and needs X >= 0; use "binary" or "rbf".')
     joined = [

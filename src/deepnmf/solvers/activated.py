@@ -120,9 +120,9 @@ class ActivatedDescent:
         moved = replace(state, codes=codes, step_sizes=sizes)
         for stride in (*(state.stride * SHRINK**trial for trial in range(MOST_TRIALS)), 0.0):
             reached = self._with_upper_step(moved, slopes, stride)
-            if reached.loss <= state.loss + rounding(self.engine, state.loss):
+            if reached.loss <= state.loss + rounding(self.engine, self.engine.sqnorm, state.loss):
                 # What is left to fit is rounding, and would be fitted.
-                exact = reached.loss <= rounding(self.engine, reached.loss)
+                exact = reached.loss <= rounding(self.engine, self.engine.sqnorm, reached.loss)
                 return replace(reached, stride=max(GROW * stride, FAINTEST), exhausted=exact)
         return replace(state, exhausted=True)
 

@@ -54,6 +54,7 @@ class CodesProblem:
     """½<H G, H> - <F, H> + the graphs over H >= 0, with the factors fixed: G = D Dᵀ, F = X Dᵀ and penalties."""
 
     engine: Engine
+    data: Engine  # the same rows, completed where they have holes
     objective: Objective
     chain: Chain
 
@@ -76,7 +77,7 @@ class CodesProblem:
     @cached_property
     def linear(self) -> Array:
         """F, one pass over X."""
-        return np.asarray(self.engine.project(self.chain.decoder()) - self.penalty.l1)
+        return np.asarray(self.data.project(self.chain.decoder()) - self.penalty.l1)
 
     @cached_property
     def metrics(self) -> list[Array]:
@@ -114,17 +115,20 @@ class CoupledDescent(ChainDescent):
 
     def settled(self, codes: Array, chain: Chain) -> Array:
         """Codes brought to rest with the factors fixed."""
-        return self._passes(codes, chain, MOST_PASSES)[0].codes
+        data = self.engine.completed(codes, chain.decoder())
+        return self._passes(data, codes, chain, MOST_PASSES)[0].codes
 
     def _update_codes(self, state: State, chain: Chain) -> tuple[tuple[Array, ...], Statistics, float]:
-        point, optimality = self._passes(state.codes, chain, max(FEWEST_PASSES, inner_steps(*chain.decoder().shape)))
+        D = chain.decoder()
+        data = self.engine.completed(state.codes, D)
+        point, optimality = self._passes(data, state.codes, chain, max(FEWEST_PASSES, inner_steps(*D.shape)))
         plain = point.codes
         before = state.codes if state.plain_codes is None else state.plain_codes
         beta = state.momentum.beta if state.plain_codes is not None else 0.0
         ahead = np.maximum(plain + beta * (plain - before), 0)
-        return (ahead, plain), self._statistics(ahead), optimality
+        return (ahead, plain), self._statistics(data, ahead), optimality
 
-    def _statistics(self, codes: Array) -> Statistics:
+    def _statistics(self, data: Engine, codes: Array) -> Statistics:
         products = self.objective.graphs.products(codes)
 
         def step(X_b: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
@@ -132,12 +136,12 @@ class CoupledDescent(ChainDescent):
             sums = (H.T @ X_b, H.T @ H, H.sum(axis=0, dtype=np.float64))
             return (), (*sums, *(H.T @ product for product in products_b))
 
-        _, (M, K, code_sums, *couplings) = self.engine.sweep((codes, *products), step)
-        return Statistics(M, K, code_sums, self.engine.sqnorm, tuple((T + T.T) / 2 for T in couplings))
+        _, (M, K, code_sums, *couplings) = data.sweep((codes, *products), step)
+        return Statistics(M, K, code_sums, data.sqnorm, tuple((T + T.T) / 2 for T in couplings))
 
-    def _passes(self, codes: Array, chain: Chain, most: int) -> tuple[Point, float]:
+    def _passes(self, data: Engine, codes: Array, chain: Chain, most: int) -> tuple[Point, float]:
         """Lower the codes' problem with the factors fixed; return where, and how far from optimal the start was."""
-        problem = CodesProblem(self.engine, self.objective, chain)
+        problem = CodesProblem(self.engine, data, self.objective, chain)
         point = before = problem.at(codes)
         first, look_ahead = None, 1.0
         for _ in range(most):

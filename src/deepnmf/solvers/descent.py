@@ -115,7 +115,7 @@ class ChainDescent:
         rows, stats, codes_optimality = self._update_codes(state, departure)
         chain, factors_optimality = self.update_factors(departure, stats, state.most_inner)
         loss = self.objective.value(chain, stats)
-        if not loss <= state.loss + rounding(self.engine, state.loss):
+        if not loss <= state.loss + rounding(self.engine, stats.sqnorm, state.loss):
             return self._take_back(state, rows)
         self._recycle(state)
         reached = State(
@@ -170,9 +170,9 @@ class ChainDescent:
         if self.solver.extrapolates:
             rows.append(state.codes if state.plain_codes is None else state.plain_codes)
         out, self._spare = self._spare, None
-        new_rows, (M, K, sums, (violation, size)) = self.engine.sweep(rows, step, out)
-        stats = Statistics(M, K, sums, self.engine.sqnorm)
-        return new_rows, stats, relative(violation, size)
+        data = self.engine.completed(state.codes, D)
+        new_rows, (M, K, sums, (violation, size)) = data.sweep(rows, step, out)
+        return new_rows, Statistics(M, K, sums, data.sqnorm), relative(violation, size)
 
     def update_factors(self, chain: Chain, stats: Statistics, most_inner: int) -> tuple[Chain, float]:
         """Update every factor, lowest first, from the statistics alone."""
@@ -231,9 +231,9 @@ def inner_steps(order: int, n_features: int) -> int:
     return int(np.clip(1 + 0.5 * n_features / order, 1, MOST_INNER))
 
 
-def rounding(engine: Engine, loss: float) -> float:
+def rounding(engine: Engine, sqnorm: float, loss: float) -> float:
     """What the loss, a difference of numbers as large as ‖X‖², is uncertain by."""
-    scale = engine.sqnorm if np.isinf(loss) else max(engine.sqnorm, loss)
+    scale = sqnorm if np.isinf(loss) else max(sqnorm, loss)
     return ROUNDING[engine.dtype.name] * scale
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Engine, Sums
+from deepnmf.engines import Engine, HoledBlock, Sums, is_holed
 from deepnmf.objective import CodePenalty
 
 MOST_PASSES = 2000
@@ -17,13 +17,13 @@ TOLERANCE = 1e-10
 
 
 def encode_rows(engine: Engine, decoder: Array, penalty: CodePenalty) -> Array:
-    """argmin_{H >= 0} ½‖X - H D‖² + penalty, each row on its own, from 0.
+    """argmin_{H >= 0} ½‖X - H D‖² + penalty, each row on its own, from 0; holes do not count.
 
     Solved in double precision until no gradient points down by more than 1e-10 of the row's largest. A row's
     codes do not depend on the rows it is given with.
     """
     D = decoder.astype(np.float64, copy=False)
-    step = _EncodeStep(decoder.astype(engine.dtype, copy=False), D @ D.T + penalty.gram, penalty.l1)
+    step = _EncodeStep(decoder.astype(engine.dtype, copy=False), D @ D.T + penalty.gram, penalty)
     (codes,), _ = engine.sweep((), step)
     return codes
 
@@ -31,13 +31,26 @@ def encode_rows(engine: Engine, decoder: Array, penalty: CodePenalty) -> Array:
 @dataclass(frozen=True)
 class _EncodeStep:
     decoder: Array
-    gram: Array
-    l1: float
+    gram: Array  # that of rows without holes
+    penalty: CodePenalty
 
     def __call__(self, X_b: Matrix, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-        target = X_b @ self.decoder.T
-        codes = solve_rows(self.gram, target.astype(np.float64) - self.l1)
-        return (codes.astype(target.dtype, copy=False),), ()
+        if is_holed(X_b):
+            codes = _solve_observed(X_b, self.decoder.astype(np.float64, copy=False), self.penalty)
+        else:
+            target = (X_b @ self.decoder.T).astype(np.float64, copy=False)
+            codes = solve_rows(self.gram, target - self.penalty.l1)
+        return (codes.astype(self.decoder.dtype, copy=False),), ()
+
+
+def _solve_observed(X_b: HoledBlock, D: Array, penalty: CodePenalty) -> Array:
+    """Each row over its own observed entries."""
+    codes = np.empty((X_b.shape[0], len(D)))
+    for code, (columns, values, weights) in zip(codes, X_b.rows(), strict=True):
+        seen = D[:, columns]
+        weighted = seen * weights
+        code[:] = solve_rows(weighted @ seen.T + penalty.gram, (weighted @ values - penalty.l1)[None])[0]
+    return codes
 
 
 def solve_rows(gram: Array, F: Array) -> Array:
@@ -59,7 +72,7 @@ def solve_rows(gram: Array, F: Array) -> Array:
 
 
 def residual_norm(engine: Engine, codes: Array, decoder: Array) -> float:
-    """‖X - H D‖_F from the residual itself, block by block."""
+    """‖X - H D‖_F over the observed entries from the residual itself, block by block."""
     step = _ResidualStep(decoder.astype(engine.dtype, copy=False))
     _, (square,) = engine.sweep((codes,), step)
     return float(np.sqrt(max(float(square), 0.0)))
@@ -85,8 +98,13 @@ class _ResidualStep:
     decoder: Array
 
     def __call__(self, X_b: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-        square = _sparse_residual if sparse.issparse(X_b) else _dense_residual
-        return (), (np.asarray(square(X_b, rows[0], self.decoder)),)
+        return (), (np.asarray(_square_residual(X_b, rows[0], self.decoder)),)
+
+
+def _square_residual(X_b: Matrix, H: Array, D: Array) -> float:
+    if is_holed(X_b):
+        return float(X_b.misfit(H, D))
+    return (_sparse_residual if sparse.issparse(X_b) else _dense_residual)(X_b, H, D)
 
 
 def _dense_residual(X_b: Array, H: Array, D: Array) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Engine, Sums
+from deepnmf.engines import Engine, LowRankPlusSparse, Sums
 
 RESTARTS = 4
 MOST_PASSES = 30
@@ -74,6 +74,8 @@ class _Assignment:
 
 
 def _square_norms(X_b: Matrix) -> Array:
+    if isinstance(X_b, LowRankPlusSparse):
+        return X_b.row_squares
     if sparse.issparse(X_b):
         return np.asarray(X_b.multiply(X_b).sum(axis=1)).ravel()
     return np.asarray(np.einsum("ij,ij->i", X_b, X_b))

@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.engines import Engine, RowsInMemory, RowsWithHoles
-from deepnmf.objective import Objective
+from deepnmf.engines import Engine, RowsInMemory
+from deepnmf.objective import CodePenalty, Objective
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.objective.network import Network, NetworkEnergy
 from deepnmf.objective.pooling import Pooling
 from deepnmf.objective.terms import Labels, Sum, Unfelt
 from deepnmf.solvers.descent import ROUNDING, without_zeros
-from deepnmf.solvers.encoding import solve_rows
+from deepnmf.solvers.encoding import encode_rows, solve_rows
 from deepnmf.solvers.multiplicative import lowered, lowered_unit_columns, unit_columns
 from deepnmf.solvers.pretraining import LayerwisePlan
-from deepnmf.solvers.rows_input import encode_observed, rows_input
+from deepnmf.solvers.rows_input import rows_input
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def layerwise_start(
     """
     factors = list(_unit_rows(given))
     codes = list(encoded_layers(engine, factors, poolings))
-    rows = engine.filled() if isinstance(engine, RowsWithHoles) and not given else engine
+    rows = engine if given else engine.filled()
     for layer in range(len(given), len(sizes)):
         if layer:
             rows = RowsInMemory(poolings[layer - 1](codes[-1]).maxima, engine.workers)
@@ -117,7 +117,7 @@ def encoded_layers(engine: Engine, factors: Sequence[Array], poolings: Sequence[
     """Codes of layer after layer with the factors fixed: each is fitted to the maxima below, nothing is fed back."""
     rows = engine
     for layer, Z in enumerate(factors):
-        codes = encode_observed(rows, Z)
+        codes = encode_rows(rows, Z, CodePenalty(np.zeros((len(Z), len(Z)))))
         yield codes
         if layer + 1 < len(factors):
             rows = RowsInMemory(poolings[layer](codes).maxima, engine.workers)

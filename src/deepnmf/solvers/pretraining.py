@@ -16,6 +16,7 @@ from deepnmf.solvers.loop import History, OnSweep, Run, minimise
 from deepnmf.solvers.starts import nonnegative_start
 from deepnmf.solvers.steps import HALS, Solver
 
+FILLED_SWEEPS = 5
 WELL_WITHIN = 0.8  # of what a bounded activation reaches: beyond, it is too flat to learn
 
 Start = Callable[[Engine, int], tuple[Array, Array]]
@@ -49,11 +50,14 @@ class LayerwisePlan:
         begun: Array | None = None,
     ) -> tuple[Array, Array, History]:
         """Fit one layer, from a factor that was begun where there is one: its codes, its factor and how it went."""
-        codes, Z = self.start(engine, rank) if begun is None else (_encoded(engine, begun, theta, objective), begun)
         descent = linear_descent(engine, objective, self.solver)
+        if begun is not None:
+            codes, chain = _encoded(engine, begun, theta, objective), Chain.of([begun], [theta], self.nonnegative)
+        else:
+            codes, chain = self._begun(engine, rank, theta, objective)
         state, history = minimise(
             descent.advance,
-            descent.start(codes, Chain.of([Z], [theta], self.nonnegative), refined=begun is not None),
+            descent.start(codes, chain, refined=begun is not None),
             max_iter=self.max_iter,
             tol=self.tol,
             run=self.run,
@@ -61,6 +65,24 @@ class LayerwisePlan:
             on_sweep=self.on_sweep,
         )
         return state.codes, state.chain.factors[0], history
+
+    def _begun(self, engine: Engine, rank: int, theta: float, objective: Objective) -> tuple[Array, Chain]:
+        """The start; with holes it is taken up on filled rows, or what a rough start has there would be believed."""
+        filled = engine.filled()
+        codes, Z = self.start(filled, rank)
+        chain = Chain.of([Z], [theta], self.nonnegative)
+        if filled is engine:
+            return codes, chain
+        descent = linear_descent(filled, objective, self.solver)
+        state, _ = minimise(
+            descent.advance,
+            descent.start(codes, chain),
+            max_iter=FILLED_SWEEPS,
+            tol=0,
+            run=self.run,
+            stage="start",
+        )
+        return state.codes, state.chain
 
 
 @dataclass(frozen=True)

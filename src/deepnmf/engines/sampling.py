@@ -1,0 +1,24 @@
+"""Entries of a product at the places that a sparse matrix stores; imported when used, for numba is slow to load."""
+
+import numba
+import numpy as np
+
+from deepnmf.arrays import Array, Matrix
+
+
+def sampled_products(places: Matrix, H: Array, D: Array) -> Array:
+    """(H D)_ij for every stored entry of a CSR matrix, in its order."""
+    out = np.empty_like(places.data)
+    _sample(places.indptr, places.indices, np.ascontiguousarray(H), np.ascontiguousarray(D.T), out)
+    return out
+
+
+@numba.njit(cache=True, nogil=True, fastmath=True)
+def _sample(indptr: Array, indices: Array, H: Array, features: Array, out: Array) -> None:
+    for i in range(len(H)):
+        for place in range(indptr[i], indptr[i + 1]):
+            j = indices[place]
+            total = out[place] * 0
+            for k in range(H.shape[1]):
+                total += H[i, k] * features[j, k]
+            out[place] = total

@@ -1,0 +1,205 @@
+"""Entries that were not observed or count less: the fit is that of the others, in whatever form X comes."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import nnls
+from sklearn.base import clone
+
+from catalogue import SMALL, VARIANTS
+from deepnmf import CNMF, GNMF, NMF, WSF, DeepNSNMF, DeepSemiNMF, SemiNMF, SparseDeepNMF
+
+masking = pytest.mark.parametrize(
+    "model", [m for m in VARIANTS if m._masks_nan and not isinstance(m, GNMF)], ids=lambda m: repr(m)[:60]
+)
+small_masking = pytest.mark.parametrize(
+    "model", [m for m in SMALL if m._masks_nan and not isinstance(m, GNMF)], ids=lambda m: type(m).__name__
+)
+
+
+def holed(share=0.3, shape=(60, 25), dtype=np.float64, seed=0):
+    """Data of rank 4, the same with NaN, and where these are."""
+    rng = np.random.default_rng(seed)
+    X = (rng.random((shape[0], 4)) @ rng.random((4, shape[1])) + 0.01 * rng.random(shape)).astype(dtype)
+    hidden = rng.random(shape) < share
+    return X, np.where(hidden, np.nan, X).astype(dtype), hidden
+
+
+def as_stored(X, hidden):
+    """A sparse matrix that stores what was observed."""
+    rows, columns = np.nonzero(~hidden)
+    return sparse.csr_array((X[rows, columns], (rows, columns)), shape=X.shape)
+
+
+def observed_loss(model, X, hidden):
+    model_of_X = model.decode(model.codes_[-1])
+    return 0.5 * np.sum(np.square(X - model_of_X)[~hidden])
+
+
+@masking
+@pytest.mark.parametrize("share", [0.1, 0.6])
+def test_the_loss_never_rises(model, share):
+    X, Y, _ = holed(share)
+    losses = clone(model).set_params(max_iter=30, tol=0).fit(Y).loss_curve_
+    assert (np.diff(losses) <= 1e-13 * np.sum(X**2)).all()
+
+
+@small_masking
+def test_the_reported_error_is_that_of_the_observed_entries(model):
+    X, Y, hidden = holed()
+    fitted = clone(model).set_params(max_iter=60, tol=0).fit(Y)
+    assert 0.5 * fitted.reconstruction_err_**2 == pytest.approx(observed_loss(fitted, X, hidden), rel=1e-6)
+
+
+@pytest.mark.parametrize("model", [NMF(4, random_state=0), DeepSemiNMF((8, 4), random_state=0)], ids=repr)
+def test_the_loss_at_the_end_is_that_of_the_observed_entries(model):
+    X, Y, hidden = holed()
+    fitted = clone(model).set_params(max_iter=3000, tol=1e-7).fit(Y)
+    assert fitted.loss_curve_[-1] == pytest.approx(observed_loss(fitted, X, hidden), rel=1e-3)
+
+
+@small_masking
+def test_nan_absent_entries_and_weights_of_zero_say_the_same(model):
+    X, Y, hidden = holed()
+    model = clone(model).set_params(max_iter=5, tol=0)
+    fits = [
+        clone(model).fit(Y),
+        clone(model).fit(X, entry_weight=(~hidden).astype(float)),
+        clone(model).fit(as_stored(X, hidden), entry_weight="stored"),
+        clone(model).fit(X, entry_weight=sparse.csr_array((~hidden).astype(float))),
+        clone(model).fit(sparse.csr_array(X), entry_weight=sparse.csr_array((~hidden).astype(float))),
+    ]
+    for other in fits[1:]:
+        assert np.allclose(other.loss_curve_, fits[0].loss_curve_, rtol=1e-6)
+        assert np.allclose(other.components_, fits[0].components_, atol=1e-5)
+
+
+@small_masking
+def test_weights_of_one_are_none(model):
+    X, _, _ = holed()
+    model = clone(model).set_params(max_iter=5, tol=0)
+    weighted, plain = clone(model).fit(X, entry_weight=np.ones_like(X)), clone(model).fit(X)
+    assert np.allclose(weighted.loss_curve_, plain.loss_curve_, rtol=1e-5)
+    assert np.allclose(weighted.components_, plain.components_, atol=1e-4)
+
+
+def test_a_weight_counts_as_often_as_it_says():
+    """A row of weight one half beside one of weight one has half its pull: as if the others were there twice."""
+    X, _, _ = holed(shape=(20, 15))
+    weight = np.ones_like(X)
+    weight[10:] = 0.5
+    once = NMF(3, random_state=0, max_iter=20_000, tol=1e-9).fit(X, entry_weight=weight)
+    twice = NMF(3, random_state=0, max_iter=20_000, tol=1e-9).fit(np.vstack([X, X[:10]]))
+    assert 2 * once.loss_curve_[-1] == pytest.approx(twice.loss_curve_[-1], rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [NMF(4, random_state=0), SemiNMF(4, random_state=0), DeepNSNMF((8, 4), random_state=0)],
+    ids=lambda m: type(m).__name__,
+)
+@pytest.mark.parametrize("form", ["NaN", "stored"])
+def test_holes_are_filled_better_than_by_column_means(model, form):
+    X, Y, hidden = holed(0.3, (200, 40))
+    weight = None if form == "NaN" else "stored"
+    data = Y if form == "NaN" else as_stored(X, hidden)
+    fitted = clone(model).set_params(max_iter=300, tol=0).fit(data, entry_weight=weight)
+    filled = fitted.inverse_transform(fitted.transform(data, entry_weight=weight))
+    means = np.broadcast_to(np.nanmean(Y, axis=0), X.shape)
+    error, usual = (np.sqrt(np.mean(np.square(guess - X)[hidden])) for guess in (filled, means))
+    assert error < 0.1 * usual
+    assert fitted.score(data, entry_weight=weight) > 0.999
+
+
+def test_codes_of_a_row_are_nonnegative_least_squares_over_what_was_seen():
+    X, Y, hidden = holed()
+    model = NMF(4, random_state=0, tol=0, max_iter=50).fit(Y)
+    codes = model.transform(Y)
+    for row, code, unseen in zip(X, codes, hidden, strict=True):
+        expected, _ = nnls(model.components_[:, ~unseen].T, row[~unseen])
+        assert np.allclose(code, expected, atol=1e-6)
+
+
+@small_masking
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_and_columns_without_anything_are_sound(model, dtype):
+    _, Y, _ = holed(dtype=dtype)
+    Y[3], Y[:, 5] = np.nan, np.nan
+    fitted = clone(model).set_params(max_iter=40, tol=0).fit(Y)
+    for array in (*fitted.factors_, *fitted.codes_, fitted.transform(Y), fitted.loss_curve_):
+        assert np.isfinite(array).all()
+        assert array.dtype in (dtype, np.float64)
+
+
+def test_an_empty_row_of_ratings_is_sound():
+    X, _, hidden = holed()
+    hidden[7] = True
+    ratings = as_stored(X, hidden)
+    model = NMF(4, random_state=0, tol=0, max_iter=50).fit(ratings, entry_weight="stored")
+    assert np.isfinite(model.codes_[-1]).all()
+    assert (model.transform(ratings, entry_weight="stored")[7] == 0).all()
+
+
+def test_sparse_ratings_are_never_made_dense():
+    rng = np.random.default_rng(0)
+    n, p, stored = 20_000, 2_000, 400_000
+    places = rng.integers(n, size=stored), rng.integers(p, size=stored)
+    ratings = sparse.csr_array((rng.random(stored), places), (n, p))
+    NMF(4, max_iter=1, tol=0).fit(ratings[:50], entry_weight="stored")  # compile
+    tracemalloc.start()
+    NMF(4, random_state=0, max_iter=3, tol=0).fit(ratings, entry_weight="stored")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 0.3 * n * p * 8
+
+
+@pytest.mark.parametrize(
+    ("weight", "words"),
+    [
+        (np.ones((3, 3)), r"entry_weight has shape \(3, 3\), but X has \(60, 25\)"),
+        (np.full((60, 25), 2.0), "entry_weight must be from 0 to 1, got 2 to 2"),
+        (np.full((60, 25), -1.0), "entry_weight must be from 0 to 1, got -1 to -1"),
+        (np.full((60, 25), np.nan), "entry_weight contains NaN"),
+        (np.zeros((60, 25)), "entry_weight leaves nothing of X"),
+        ("stored", 'entry_weight="stored" is for a sparse X'),
+        ("absent", 'entry_weight must be None, "stored" or a matrix'),
+    ],
+)
+def test_weights_that_make_no_sense_are_refused(weight, words):
+    with pytest.raises(ValueError, match=words):
+        NMF(4).fit(holed()[0], entry_weight=weight)
+
+
+def test_dense_weights_of_sparse_data_are_refused():
+    with pytest.raises(TypeError, match="entry_weight is dense, but X is sparse"):
+        NMF(4).fit(sparse.csr_array(holed()[0]), entry_weight=np.ones((60, 25)))
+
+
+def test_models_that_cannot_leave_out_entries_say_so():
+    _, Y, _ = holed()
+    for model in (CNMF(4), SparseDeepNMF((8, 4), activation="square"), DeepSemiNMF((8, 4), activation="stanh")):
+        with pytest.raises(ValueError, match="NaN"):
+            model.fit(Y)
+    with pytest.raises(ValueError, match="SparseDeepNMF as it is set cannot weigh entries"):
+        SparseDeepNMF((8, 4), activation="square").fit(holed()[0], entry_weight=np.ones((60, 25)))
+    with pytest.raises(ValueError, match="pass graph= to fit"):
+        GNMF(4).fit(Y)
+    with pytest.raises(ValueError, match='use "binary"'):
+        WSF(4, label_graph="rbf").fit(Y, np.arange(60) % 3)
+    with pytest.raises(ValueError, match="encode leaves out"):
+        NMF(4).fit(Y).project(Y)
+
+
+def test_a_graph_that_is_given_needs_no_whole_rows():
+    X, Y, _ = holed()
+    graph = sparse.eye_array(60, k=1) + sparse.eye_array(60, k=-1)
+    losses = GNMF(4, random_state=0, tol=0, max_iter=20).fit(Y, graph=graph).loss_curve_
+    assert (np.diff(losses) <= 1e-9 * losses[0]).all()
+    assert len(WSF(4, random_state=0).fit(Y, np.arange(60) % 3).transform(X)) == 60
+
+
+def test_nothing_observed_is_refused():
+    with pytest.raises(ValueError, match="X has no observed entry"):
+        NMF(4).fit(np.full((10, 5), np.nan))
