@@ -188,17 +188,11 @@ class RowsWithHoles(RowsInMemory):
 
     def __init__(self, X: Matrix, workers: Workers, weight: Matrix | None = None) -> None:
         self._weight = weight
-        super().__init__(X, workers)
+        super().__init__(X, workers, _observed_sizes)
 
     def _rows(self, block: slice) -> HoledBlock:
         weight = None if self._weight is None else rows_at(self._weight, block)
         return (SparseHoles if sparse.issparse(self._X) else DenseHoles)(rows_at(self._X, block), weight)
-
-    def _sizes(self, X_b: HoledBlock, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-        observed, weights = X_b.weighted()
-        nothing = np.zeros((X_b.shape[0], 1), self.dtype), np.zeros((1, X_b.shape[1]), self.dtype)
-        sums = (X_b.misfit(*nothing), observed.sum(dtype=np.float64), weights.sum(dtype=np.float64))
-        return (), tuple(np.asarray(value) for value in sums)
 
     def completed(self, codes: Array, decoder: Array) -> "CompletedRows":
         """The same rows with what was not observed filled in by a model, H D."""
@@ -240,10 +234,22 @@ class CompletedRows(Engine):
         self.sqnorm = float(sqnorm)
         return new_rows, tuple(sums)
 
+    def upon(self, codes: Array) -> Engine:
+        """Passes over codes, which have no holes."""
+        return self._holed.upon(codes)
+
 
 def is_holed(X_b: Matrix) -> TypeGuard[HoledBlock]:
     """Whether a block is one of rows with holes."""
     return isinstance(X_b, DenseHoles | SparseHoles)
+
+
+def _observed_sizes(X_b: HoledBlock, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+    """Σ w x², Σ w x and Σ w."""
+    observed, weights = X_b.weighted()
+    nothing = (np.zeros(shape, observed.dtype) for shape in ((X_b.shape[0], 1), (1, X_b.shape[1])))
+    measured = (X_b.misfit(*nothing), observed.sum(dtype=np.float64), weights.sum(dtype=np.float64))
+    return (), tuple(np.asarray(value) for value in measured)
 
 
 def _column_sums(X_b: HoledBlock, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:

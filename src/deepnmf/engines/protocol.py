@@ -2,9 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines.threads import Workers
@@ -41,6 +43,21 @@ class Engine(ABC):
         (projected,), _ = self.sweep((), lambda X_b, _: ((X_b @ features.T,), ()))
         return projected
 
+    @abstractmethod
+    def upon(self, codes: Array) -> "Engine":
+        """Passes over codes of these rows, as the data of a layer above."""
+
+    def as_rows(self, array: Array) -> Array:
+        """An array of all rows in the form that passes take it in."""
+        return np.ascontiguousarray(array, dtype=self.dtype)
+
+    def _measure(self, sizes: Step) -> None:
+        """Take ‖X‖² and the mean in a first pass."""
+        _, (sqnorm, total, count) = self.sweep((), sizes)
+        self.sqnorm, self.mean = float(sqnorm), float(total) / max(float(count), 1.0)
+        if total != 0 and not np.finfo(self.dtype).tiny <= self.sqnorm <= np.finfo(self.dtype).max:
+            raise ValueError(f"‖X‖² is {self.sqnorm} in {self.dtype}: X is too large or too small, scale it.")
+
     def completed(self, codes: Array, decoder: Array) -> "Engine":
         """The same rows with what was not observed filled in by a model, H D; here nothing is missing."""
         return self
@@ -48,3 +65,27 @@ class Engine(ABC):
     def filled(self) -> "Engine":
         """The same rows with each hole filled by the mean of its column; here nothing is missing."""
         return self
+
+
+def sizes(X_b: Matrix, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+    """‖X_b‖², the sum of its entries, and how many there are."""
+    values = X_b.data[None] if sparse.issparse(X_b) else X_b
+    sqnorm = np.einsum("ij,ij->", values, values, dtype=np.float64)
+    count = X_b.shape[0] * X_b.shape[1]
+    return (), (np.asarray(sqnorm), np.asarray(values.sum(dtype=np.float64)), np.asarray(count))
+
+
+@dataclass(frozen=True)
+class CheckedSizes:
+    """The same of rows that nobody has looked at before, with one sentence if they will not do."""
+
+    nonnegative: bool
+
+    def __call__(self, X_b: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        """Check a block and measure it."""
+        values = X_b.data if sparse.issparse(X_b) else X_b
+        if not np.isfinite(values.sum(dtype=np.float64)):
+            raise ValueError("Input X contains NaN or infinity, and rows that are not in memory must be whole.")
+        if self.nonnegative and values.min(initial=0) < 0:
+            raise ValueError("Negative values in data passed to a nonnegative model (input X).")
+        return sizes(X_b, rows)

@@ -8,8 +8,9 @@ guard, counted: the first to enter sets the limit, the last to leave restores it
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from threading import Lock
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -76,6 +77,16 @@ def _cpu_count() -> int:
 _guard = _BlasGuard()
 
 
+@contextmanager
+def blas_held() -> Iterator[None]:
+    """BLAS has one thread in here: others are at work beside this one."""
+    _guard.acquire()
+    try:
+        yield
+    finally:
+        _guard.release()
+
+
 class Workers:
     """A pool as wide as BLAS may be at the call; used as a context."""
 
@@ -93,9 +104,9 @@ class Workers:
         finally:
             _guard.release()
 
-    def map(self, function: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
+    def map(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
         """Results in the order of the items, with only a few of them in flight."""
-        if self._pool is None or len(items) == 1:
+        if self._pool is None:
             yield from map(function, items)
             return
         under_way: deque[Future[R]] = deque()
@@ -109,3 +120,18 @@ class Workers:
         finally:
             for future in under_way:
                 future.cancel()
+
+
+AHEAD = 4
+
+
+def read_ahead(read: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+    """What is read, in order; a thread of its own reads on while the caller works."""
+    with ThreadPoolExecutor(1) as reader:
+        under_way: deque[Future[R]] = deque()
+        for item in items:
+            under_way.append(reader.submit(read, item))
+            if len(under_way) > AHEAD:
+                yield under_way.popleft().result()
+        while under_way:
+            yield under_way.popleft().result()

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.engines import Engine, RowsInMemory
+from deepnmf.engines import Engine
 from deepnmf.models.base import DeepEstimator, Task
 from deepnmf.models.checks import layer_sizes
 from deepnmf.objective import ACTIVATIONS, ActivatedObjective, Activation, Chain, CodePenalty, Objective
@@ -118,7 +118,7 @@ class ActivatedEstimator(DeepEstimator):
             if below < layer:
                 between = self._between
                 fed = codes if between is None else between.inverse(codes, self._nonnegative)
-                engine = RowsInMemory(fed, engine.workers)
+                engine = engine.upon(fed)
         return codes
 
     def _decoded(self, H: Array, layer: int) -> Array:

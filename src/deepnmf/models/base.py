@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Engine, Workers, rows_of
+from deepnmf.engines import Engine, Workers
 from deepnmf.models.checks import (
     as_matrices,
     check_output_layer,
@@ -135,6 +135,13 @@ class ChainEstimator(FittedChain):
         return self._between is None
 
     @property
+    def _distributes(self) -> bool:  # type: ignore[override]
+        """Whether rows may be far from each other: where the chain is linear and no graph joins them."""
+        return self._between is None and not self._joins_samples
+
+    _joins_samples = False
+
+    @property
     def _degree(self) -> float:
         """The q of f(s u) = s^q f(u) between layers; 1 too where f lets no scale through, and none is moved there."""
         return 1.0 if self._between is None else self._between.degree or 1.0
@@ -208,14 +215,15 @@ class ChainEstimator(FittedChain):
         self, X: Matrix, known: object, entry_weight: EntryWeight, start: Start, on_sweep: OnSweep | None
     ) -> History:
         """Check, optimise, and keep the result."""
-        X, weight = self._observed(X, entry_weight, reset=True)
+        data = self._observed(X, entry_weight, reset=True)
+        X = data.X
         sizes = self._sizes(X.shape[1], start.factors)
         check_output_layer(self._output_layer_index, len(sizes))
         self._check_start(X, sizes, start)
         run, start = Run(verbose=int(self.verbose)), start.in_double()
         with Workers() as workers:  # scikit-learn's neighbours limit BLAS too: only within our own limit is that undone
             task = Task(sizes, start, self._graphs(X, known, len(sizes)), run, on_sweep)
-            engine = rows_of(X, weight, workers=workers)
+            engine = self._rows(data, workers)
             state, history = self._optimise(engine, task)
             self._keep(engine, state)
         return history

@@ -99,7 +99,8 @@ class CNMF(PlainNMF):
     (3, 16)
     """
 
-    _masks_nan = False  # rows of a class are averaged as wholes
+    _masks_nan = _streams = False  # rows of a class are averaged, as wholes and at once
+    _joins_samples = True
 
     def __init__(
         self,

@@ -71,6 +71,7 @@ class DeepWSF(DeepSemiNMF):
     ((3, 32), (3, 16))
     """
 
+    _joins_samples = True
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **without_solver(DeepSemiNMF._parameter_constraints),
         "graph_weights": [Real, "array-like"],

@@ -51,6 +51,7 @@ class DiscriminantNMF(ShallowEstimator):
     """
 
     _default_init = "nndsvda"
+    _joins_samples = True
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **without_solver(ShallowEstimator._parameter_constraints),
         "within_weight": [Interval(Real, 0, None, closed="left")],

@@ -13,10 +13,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_n_features, check_array, check_is_fitted, validate_data
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Engine, Workers, rows_of
+from deepnmf.engines import Engine, Workers, is_on_cluster, is_streamed, row_source, rows_of
 from deepnmf.models.checks import FLOATS, check_any_observed, check_observed_non_negative
 from deepnmf.models.observed import EntryWeight, Observed, observed
 from deepnmf.models.saving import save
@@ -28,6 +28,8 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     _nonnegative = True
     _masks_nan = False
+    _streams = True  # whether rows that are not in memory will do
+    _distributes = False  # whether rows of a dask array will do
     _output_layer_index = -1
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's name and form
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -154,7 +156,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         layer = self._layer(layer)
         data = self._observed(X, entry_weight, reset=False)
         with Workers() as workers:
-            return self._encoded(rows_of(*data, workers=workers), layer)
+            return self._encoded(self._rows(data, workers), layer)
 
     def decode(self, H: Array, layer: int = -1) -> Array:
         """Data that codes of any layer stand for.
@@ -195,7 +197,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_is_fitted(self)
         data = self._observed(X, entry_weight, reset=False)
         with Workers() as workers:
-            engine = rows_of(*data, workers=workers)
+            engine = self._rows(data, workers)
             layer = self._layer(self._output_layer_index)
             error = self._residual(engine, self._encoded(engine, layer), layer)
         return 1 - error**2 / engine.sqnorm if engine.sqnorm > 0 else 1.0
@@ -234,17 +236,52 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     # ------------------------------------------------------------------------------- checking input
 
+    def _rows(self, data: Observed, workers: Workers) -> Engine:
+        """Return what passes over the rows."""
+        return rows_of(*data, workers=workers, nonnegative=self._nonnegative)
+
     def _observed(self, X: Matrix, entry_weight: EntryWeight, *, reset: bool) -> Observed:
         """Check X and the weights of its entries."""
         X = self._validated(X, reset=reset)
         if entry_weight is not None and not self._masks_nan:
             raise ValueError(f"{type(self).__name__} as it is set cannot weigh entries: entry_weight must be None.")
+        if is_streamed(X) or is_on_cluster(X):
+            if entry_weight is not None:
+                raise ValueError("entry_weight needs X in memory, got rows that are read block by block.")
+            return Observed(X)
         data = observed(X, entry_weight)
         if reset:
             check_any_observed(*data)
         return data
 
     def _validated(self, X: Matrix, *, reset: bool) -> Matrix:
+        elsewhere = self._elsewhere(X)
+        return self._checked_in_memory(X, reset=reset) if elsewhere is None else self._checked_shape(elsewhere, reset)
+
+    def _elsewhere(self, X: Matrix) -> Matrix | None:
+        """X as rows to be read, or on a cluster; None where it is in memory."""
+        if is_on_cluster(X):
+            if not self._distributes:
+                raise ValueError(f"{type(self).__name__} as it is set takes no dask arrays: rows depend on each other.")
+            from deepnmf.engines.cluster import checked  # noqa: PLC0415 - dask is imported for its own arrays only
+
+            return checked(X)
+        source = row_source(X)
+        if source is not None and not self._streams:
+            raise ValueError(f"{type(self).__name__} needs X in memory, got rows that are read block by block.")
+        return source
+
+    def _checked_shape(self, X: Matrix, reset: bool) -> Matrix:
+        """Check what can be known of rows before they are read; the rest is checked in the first pass."""
+        if not np.issubdtype(X.dtype, np.number) or np.issubdtype(X.dtype, np.complexfloating):
+            raise ValueError(f"X holds {X.dtype}, and real numbers are expected.")
+        fewest = 2 if reset else 1
+        if X.shape[0] < fewest or X.shape[1] < 1:
+            raise ValueError(f"X has shape {X.shape}, and at least {fewest} samples and a feature are expected.")
+        _check_n_features(self, X, reset=reset)
+        return X
+
+    def _checked_in_memory(self, X: Matrix, *, reset: bool) -> Matrix:
         X = validate_data(
             self,
             X,

@@ -4,8 +4,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Engine, RowsWithHoles, Workers, rows_of
+from deepnmf.engines import Engine, RowsWithHoles, Workers
 from deepnmf.models.factorization import Factorization
+from deepnmf.models.observed import Observed
 from deepnmf.objective import Chain, CodePenalty
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.solvers import encode_rows, residual_norm
@@ -35,7 +36,7 @@ class FittedChain(Factorization):
         inverse = np.linalg.pinv(self._linear_decoder(layer))
         X = self._validated(X, reset=False)
         with Workers() as workers:
-            rows = rows_of(X, workers=workers)
+            rows = self._rows(Observed(X), workers)
             if isinstance(rows, RowsWithHoles):
                 raise ValueError("X has NaN, and project multiplies whole rows; encode leaves out what is missing.")
             return rows.project(inverse.T)

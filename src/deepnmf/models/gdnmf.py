@@ -11,11 +11,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Engine, RowsInMemory, Workers
+from deepnmf.engines import Engine, Workers
 from deepnmf.models.base import KeepCodes, RandomStateLike
 from deepnmf.models.checks import check_output_layer, check_rank, check_warm_start, factor_shapes, layer_sizes
 from deepnmf.models.factorization import Factorization
 from deepnmf.models.labels import UNKNOWN, one_hot, split_labels
+from deepnmf.models.observed import Observed
 from deepnmf.objective import ACTIVATIONS, Activation
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.objective.ladder import Ladder
@@ -222,7 +223,7 @@ class GDNMF(Factorization):
         classes, index = split_labels(y, X.shape[0])
         run = Run(verbose=int(self.verbose))
         with Workers() as workers:
-            engine = RowsInMemory(X, workers)
+            engine = self._rows(Observed(X), workers)
             descent = TwoSidedDescent(engine, _labels(index, len(classes), X.dtype), float(self.label_weight))
             start = self._begin(engine, sizes, basis_sizes, classes, run)
             state, history = minimise(

@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Engine, Workers, rows_of
+from deepnmf.engines import Engine, Workers
 from deepnmf.models.checks import (
     as_matrices,
     check_groups,
@@ -130,14 +130,15 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         on_sweep: OnSweep | None,
     ) -> History:
         """Check, optimise, and keep the result."""
-        X, weight = self._observed(X, entry_weight, reset=True)
+        data = self._observed(X, entry_weight, reset=True)
+        X = data.X
         before = self._codes_before(X.shape[0]) if self._begins_warm(factors) else None
         factors = self._checked_start(X, factors)
         poolings = self._poolings(groups, X.shape[0])
         labels = KnownLabels(*split_labels(y, X.shape[0]))
         run = Run(verbose=int(self.verbose))
         with Workers() as workers:
-            engine = rows_of(X, weight, workers=workers)
+            engine = self._rows(data, workers)
             descent = NetworkDescent(
                 engine, poolings, labels.weighted(float(self.label_weight)), backprop=self._feeds_back
             )
@@ -284,7 +285,7 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         layer = self._layer(layer)
         data = self._observed(X, entry_weight, reset=False)
         with Workers() as workers:
-            return self._encoded(rows_of(*data, workers=workers), layer, groups)
+            return self._encoded(self._rows(data, workers), layer, groups)
 
     def predict(self, X: Matrix, groups: object = None, entry_weight: EntryWeight = None) -> Array:
         """The class with the largest score.

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
+from deepnmf.engines import is_streamed
 from deepnmf.objective import GraphPenalty, Graphs
 from deepnmf.objective.graphs import LabelGraphKind, label_graph
 
@@ -14,6 +15,8 @@ def label_graphs(
     kind: LabelGraphKind, X: Matrix, attributes: Sequence[Array], weights: Sequence[float], layers: Sequence[int]
 ) -> Graphs:
     """One penalty an attribute; what weighs nothing or joins nobody is left out."""
+    if kind != "binary" and is_streamed(X):
+        raise ValueError(f'label_graph="{kind}" weighs edges by rows, and X is read block by block; use "binary".')
     if kind != "binary" and not sparse.issparse(X) and np.isnan(X.sum()):
         raise ValueError(f'label_graph="{kind}" weighs edges by whole rows, and X has NaN; use "binary".')
     if kind == "dot" and X.min() < 0:

@@ -57,6 +57,7 @@ class WSF(SemiNMF):
     (3, 16)
     """
 
+    _joins_samples = True
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **without_solver(SemiNMF._parameter_constraints),
         "graph_weights": [Real],

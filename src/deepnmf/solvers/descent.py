@@ -106,8 +106,7 @@ class ChainDescent:
         """Begin at codes and factors; zeros are lifted a little for a solver that could never leave them."""
         if self.solver.needs_positive_start:
             codes, chain = lifted(codes, chain)
-        codes = np.ascontiguousarray(codes, dtype=self.engine.dtype)
-        return State(codes, chain, most_inner=MOST_INNER if refined else 1)
+        return State(self.engine.as_rows(codes), chain, most_inner=MOST_INNER if refined else 1)
 
     def advance(self, state: State) -> State:
         """Make one sweep."""

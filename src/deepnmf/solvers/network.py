@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.engines import Engine, RowsInMemory
+from deepnmf.engines import Engine
 from deepnmf.objective import CodePenalty, Objective
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.objective.network import Network, NetworkEnergy
@@ -96,7 +96,7 @@ def layerwise_start(
     rows = engine if given else engine.filled()
     for layer in range(len(given), len(sizes)):
         if layer:
-            rows = RowsInMemory(poolings[layer - 1](codes[-1]).maxima, engine.workers)
+            rows = engine.upon(poolings[layer - 1](codes[-1]).maxima)
         H, Z, _ = plan.fit_layer(rows, sizes[layer], 0.0, Objective(), layer + 1)
         scale = inverse_norms(Z)
         codes.append((H / scale).astype(engine.dtype, copy=False))
@@ -120,4 +120,4 @@ def encoded_layers(engine: Engine, factors: Sequence[Array], poolings: Sequence[
         codes = encode_rows(rows, Z, CodePenalty(np.zeros((len(Z), len(Z)))))
         yield codes
         if layer + 1 < len(factors):
-            rows = RowsInMemory(poolings[layer](codes).maxima, engine.workers)
+            rows = engine.upon(poolings[layer](codes).maxima)

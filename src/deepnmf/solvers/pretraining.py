@@ -7,7 +7,7 @@ import numpy as np
 from numpy.random import RandomState
 
 from deepnmf.arrays import Array
-from deepnmf.engines import Engine, RowsInMemory
+from deepnmf.engines import Engine
 from deepnmf.objective import Activation, Chain, Objective
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.solvers.coupled import linear_descent
@@ -132,7 +132,7 @@ def pretrain(
         if layer + 1 < len(sizes):
             scale = _units(factors, theta) if activation is None else np.ones(1)
             fed = codes / scale if activation is None else activation.inverse(codes, plan.nonnegative)
-            rows = RowsInMemory(fed.astype(codes.dtype, copy=False), engine.workers)
+            rows = engine.upon(fed.astype(codes.dtype, copy=False))
     return Stack(tuple(factors), codes, history, unfinished)
 
 

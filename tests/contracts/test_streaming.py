@@ -1,0 +1,159 @@
+"""Rows that are read block by block: the same bits as in memory, wherever the rows are."""
+
+import os
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from catalogue import SMALL, data
+from deepnmf import CNMF, GNMF, NMF, WSF, DeepNSNMF, DeepSemiNMF
+from deepnmf.engines import memory, streaming
+from deepnmf.engines.threads import read_ahead
+
+pytestmark = pytest.mark.usefixtures("small_blocks")
+NEEDS_MEMORY = (CNMF, GNMF)
+streaming_models = pytest.mark.parametrize(
+    "model", [m for m in SMALL if not isinstance(m, NEEDS_MEMORY)], ids=lambda m: type(m).__name__
+)
+
+
+class H5Like:
+    """What h5py offers: a shape, a type, and rows by slices."""
+
+    def __init__(self, X):
+        self.X, self.shape, self.dtype, self.reads = X, X.shape, X.dtype, []
+
+    def __getitem__(self, rows):
+        self.reads.append(rows)
+        return self.X[rows]
+
+
+H5Like.__module__ = "h5py._hl.dataset"
+
+
+@pytest.fixture
+def on_disk(tmp_path, monkeypatch):
+    """Write a matrix and read it in several blocks."""
+    monkeypatch.setattr(memory, "BLOCK_BYTES", 2**11)
+
+    def write(X, name="X.npy"):
+        np.save(tmp_path / name, X)
+        return tmp_path / name
+
+    return write
+
+
+@streaming_models
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_file_gives_the_bits_that_memory_gives(model, dtype, on_disk):
+    X = data().astype(dtype)
+    path = on_disk(X)
+    model = clone(model).set_params(max_iter=4, tol=0)
+    expected = clone(model).fit(X)
+    forms = {"path": path, "text": str(path), "mapped": np.load(path, mmap_mode="r"), "sliced": H5Like(X)}
+    for form, rows in forms.items():
+        found = clone(model).fit(rows)
+        assert all((a == b).all() for a, b in zip(found.factors_, expected.factors_, strict=True)), form
+        assert (found.codes_[-1] == expected.codes_[-1]).all(), form
+        assert (found.transform(rows) == expected.transform(X)).all(), form
+        assert found.n_features_in_ == X.shape[1]
+
+
+def test_integers_are_read_as_double_precision(on_disk):
+    X = (100 * data()).astype(np.uint8)
+    found, expected = (NMF(4, random_state=0, tol=0, max_iter=4).fit(rows) for rows in (on_disk(X), X.astype(float)))
+    assert (found.components_ == expected.components_).all()
+
+
+def test_score_and_projection_read_too(on_disk):
+    X = data()
+    model = DeepNSNMF((8, 4), random_state=0, tol=0, max_iter=4).fit(X)
+    path = on_disk(X)
+    assert model.score(path) == model.score(X)
+    assert (model.project(path) == model.project(X)).all()
+
+
+def test_large_arrays_of_rows_live_in_files(on_disk, monkeypatch):
+    monkeypatch.setattr(streaming, "ROWS_IN_MEMORY", 100)
+    X = data()
+    found = NMF(4, random_state=0, tol=0, max_iter=4).fit(on_disk(X))
+    expected = NMF(4, random_state=0, tol=0, max_iter=4).fit(X)
+    assert isinstance(found.codes_[-1], np.memmap)
+    assert (found.codes_[-1] == expected.codes_[-1]).all()
+
+
+def test_nothing_is_left_beside_the_data(on_disk, monkeypatch):
+    monkeypatch.setattr(streaming, "ROWS_IN_MEMORY", 100)
+    path = on_disk(data())
+    NMF(4, random_state=0, tol=0, max_iter=4).fit(path)
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_a_file_that_shrinks_while_it_is_read_is_one_sentence(on_disk):
+    path = on_disk(data())
+
+    def shrink(sweep, loss):
+        os.truncate(path, 1000)
+
+    with pytest.raises(ValueError, match="was cut short while it was read"):
+        NMF(4, random_state=0, tol=0, max_iter=4).fit(path, on_sweep=shrink)
+
+
+def test_a_fit_that_fails_leaves_the_model_as_it_was(on_disk):
+    model = NMF(4, random_state=0, tol=0, max_iter=4).fit(data())
+    before = model.components_
+    path = on_disk(data())
+    with pytest.raises(ValueError, match="cut short"):
+        model.fit(path, on_sweep=lambda *_: os.truncate(path, 1000))
+    assert model.components_ is before
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda X: np.where(X.max() == X, np.nan, X), "contains NaN or infinity"),
+        (lambda X: np.where(X.max() == X, np.inf, X), "contains NaN or infinity"),
+        (lambda X: np.where(X.max() == X, -1, X), "Negative values in data"),
+        (np.asfortranarray, "do not lie one after the other"),
+        (lambda X: X[0], "two axes in C order are expected"),
+        (lambda X: X[:1], "at least 2 samples"),
+        (lambda X: X.astype(complex), "real numbers are expected"),
+        (lambda X: X.astype(str), "real numbers are expected"),
+    ],
+)
+def test_files_that_cannot_be_used_are_refused(spoil, words, on_disk):
+    with pytest.raises(ValueError, match=words):
+        NMF(4).fit(on_disk(spoil(data())))
+
+
+def test_other_things_that_need_memory_say_so(on_disk, tmp_path):
+    path = on_disk(data())
+    with pytest.raises(ValueError, match="CNMF needs X in memory"):
+        CNMF(4).fit(path)
+    with pytest.raises(ValueError, match="pass graph= to fit"):
+        GNMF(4).fit(path)
+    with pytest.raises(ValueError, match='use "binary"'):
+        WSF(4, label_graph="rbf").fit(path, np.arange(len(data())) % 3)
+    with pytest.raises(ValueError, match="entry_weight needs X in memory"):
+        NMF(4).fit(path, entry_weight=np.ones_like(data()))
+    with pytest.raises(ValueError, match=r"only \.npy files"):
+        NMF(4).fit(str(tmp_path / "X.csv"))
+    with pytest.raises(FileNotFoundError):
+        NMF(4).fit(tmp_path / "absent.npy")
+    with pytest.raises(ValueError, match="features"):
+        DeepSemiNMF((8, 4), max_iter=2, tol=0).fit(data()).transform(on_disk(data()[:, :-1]))
+
+
+def test_reading_runs_ahead_of_the_work_in_order():
+    read = []
+
+    def slow(item):
+        read.append(item)
+        return item
+
+    taken = []
+    for item in read_ahead(slow, range(20)):
+        taken.append(item)
+        assert len(read) <= len(taken) + 6
+    assert taken == list(range(20))
