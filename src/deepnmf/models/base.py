@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, Workers
+from deepnmf.models.batches import BatchLearner
 from deepnmf.models.checks import (
     as_matrices,
     check_output_layer,
@@ -22,7 +23,6 @@ from deepnmf.models.checks import (
     factor_shapes,
     layer_sizes,
 )
-from deepnmf.models.fitted import FittedChain
 from deepnmf.models.observed import EntryWeight
 from deepnmf.objective import NO_GRAPHS, Activation, Chain, CodePenalty, Graphs, Objective
 from deepnmf.objective.chain import inverse_norms
@@ -71,14 +71,14 @@ class Task:
     on_sweep: OnSweep | None
 
 
-class ChainEstimator(FittedChain):
+class ChainEstimator(BatchLearner):
     """X ≈ H_m S_m Z_m ··· S_1 Z_1, fitted by layer-wise pre-training and block coordinate descent.
 
     A model says which sizes, smoothing, penalties and start it has; the rest is here.
     """
 
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **FittedChain._parameter_constraints,
+        **BatchLearner._parameter_constraints,
         "init": [StrOptions({*NNDSVD, "random", "custom"}), None],
         "solver": [StrOptions(set(SOLVERS))],
     }
@@ -206,10 +206,13 @@ class ChainEstimator(FittedChain):
 
     def _start(self, factors: Sequence[Array] | None, codes: Array | None) -> Start:
         if self._begins_warm(factors, codes):
-            # Penalties may hang on the scale, so the fit goes on in that of its optimisation, not as it was handed out.
-            chain = self._chain.with_row_norms(self._optimised_norms, self._degree)
-            return Start(chain.factors, warm=True)
+            return Start(self._chain_to_go_on_from().factors, warm=True)
         return Start(as_matrices(factors) or (), codes)
+
+    def _chain_to_go_on_from(self) -> Chain:
+        """The factors of the fit before: penalties may hang on the scale, so in that of their optimisation."""
+        chain = self._chain.with_row_norms(self._optimised_norms, self._degree)
+        return replace(chain, factors=tuple(np.asarray(Z, dtype=np.float64) for Z in chain.factors))
 
     def _learn(
         self, X: Matrix, known: object, entry_weight: EntryWeight, start: Start, on_sweep: OnSweep | None
@@ -226,6 +229,7 @@ class ChainEstimator(FittedChain):
             engine = self._rows(data, workers)
             state, history = self._optimise(engine, task)
             self._keep(engine, state)
+        self._memory = None
         return history
 
     def _optimise(self, engine: Engine, task: Task) -> tuple[State | ActivatedState, History]:
@@ -331,10 +335,6 @@ class ChainEstimator(FittedChain):
     def _lower_codes(self, engine: Engine, codes: Array) -> list[Array]:
         """Codes of the training rows on the layers below the top."""
         return [self._encoded(engine, layer) for layer in range(len(self.factors_) - 1)]
-
-    @property
-    def _solver_name(self) -> str:
-        return str(getattr(self, "solver", "hals"))
 
     def _check_start(self, X: Matrix, sizes: tuple[int, ...], start: Start) -> None:
         if start.warm:

@@ -70,6 +70,8 @@ class MultilayerNMF(ActivatedEstimator):
         "activation": [StrOptions({"identity", "square"})],
     }
 
+    _learns_in_batches = False  # layers are fitted to codes, which are not kept
+
     def __init__(
         self,
         layer_sizes: tuple[int, ...] = (100, 10),

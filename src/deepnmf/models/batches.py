@@ -1,0 +1,94 @@
+"""Learning in batches, for linear chains whose samples do not hang together."""
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+
+from deepnmf.arrays import Array, Matrix
+from deepnmf.engines import Engine, Workers
+from deepnmf.models.fitted import FittedChain
+from deepnmf.objective import Chain, Objective
+from deepnmf.solvers import SOLVERS
+from deepnmf.solvers.batches import Memory, learn_batch
+
+
+class BatchLearner(FittedChain):
+    """What a linear chain needs to learn from one batch after the other."""
+
+    _memory: Memory | None = None
+
+    @property
+    def _learns_in_batches(self) -> bool:
+        """Whether the factors can be learnt from statistics of codes alone."""
+        return self._distributes
+
+    @property
+    def _solver_name(self) -> str:
+        return str(getattr(self, "solver", "hals"))
+
+    @abstractmethod
+    def _chain_to_go_on_from(self) -> Chain:
+        """The factors of the fit before, in the scale that they were optimised in."""
+
+    @abstractmethod
+    def _objective(self, depth: int, shape: tuple[int, int]) -> Objective:
+        """What is minimised."""
+
+    @abstractmethod
+    def _keep(self, engine: Engine, state: Any) -> None:
+        """Set the fitted attributes."""
+
+    def partial_fit(self, X: Matrix, y: object = None) -> Self:
+        """Learn from a batch of rows, and go on from what was learnt before.
+
+        The first batch is fitted as by `fit`, with its start and its pre-training. After that the factors are fitted to
+        statistics of all batches, in which older ones fade: about an eighth of the rows so far count. Several epochs
+        over batches in random order come near a fit of all rows at once; larger batches come nearer. `codes_` and
+        `reconstruction_err_` are those of the last batch; its loss is added to `loss_curve_`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_digits
+        >>> from deepnmf import NMF
+        >>> X = load_digits().data
+        >>> model = NMF(16, random_state=0)
+        >>> for batch in np.array_split(X, 4):
+        ...     model = model.partial_fit(batch)
+        >>> model.transform(X).shape
+        (1797, 16)
+        """
+        if not self._learns_in_batches:
+            raise ValueError(f"{type(self).__name__} as it is set cannot learn in batches: rows depend on each other.")
+        if not hasattr(self, "factors_"):
+            self.fit(X)
+            self.n_samples_seen_ = self.codes_[-1].shape[0]
+            return self
+        self._validate_params()
+        data = self._observed(X, None, reset=False)
+        chain = self._chain_to_go_on_from()
+        memory = self._memory or Memory.of_codes(self._codes_of(chain), chain)
+        with Workers() as workers:
+            engine = self._rows(data, workers)
+            objective = self._objective(chain.depth, (engine.n_samples, engine.n_features))
+            state, memory = learn_batch(engine, objective, SOLVERS[self._solver_name], chain, memory)
+            self._keep(engine, state)
+        self._memory, self.n_samples_seen_ = memory, memory.n_seen
+        self.loss_curve_ = np.append(self.loss_curve_, state.loss)
+        self.n_iter_, self.stop_reason_ = self.n_iter_ + 1, "batch"
+        return self
+
+    def _codes_of(self, chain: Chain) -> Array:
+        """Codes of the last fit in the scale of its optimisation."""
+        handed_out, own = (np.linalg.norm(D, axis=1) for D in (self._decoder(chain.depth - 1), chain.decoder()))
+        return np.asarray(self.codes_[-1]) * np.where(own > 0, handed_out / np.where(own > 0, own, 1), 1)

@@ -1,0 +1,59 @@
+"""Learning from one batch of rows after the other: factors are fitted to statistics that fade."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from deepnmf.arrays import Array
+from deepnmf.engines import Engine
+from deepnmf.objective import Chain, Objective, Statistics
+from deepnmf.solvers.descent import MOST_INNER, ChainDescent, State
+from deepnmf.solvers.encoding import encode_rows
+from deepnmf.solvers.starts import statistics
+from deepnmf.solvers.steps import Solver
+
+ROUNDS, UPDATES = 10, 3  # codes of the batch are solved for so often, and factors updated so often after each
+FADING = 8  # an eighth of the rows so far count about as much as new ones: older codes are those of poorer factors
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What earlier batches leave: their statistics, faded, and how many rows there were."""
+
+    stats: Statistics
+    n_seen: int
+
+    @classmethod
+    def of_codes(cls, codes: Array, chain: Chain) -> "Memory":
+        """As if the data had been what the chain makes of these codes."""
+        H, D = codes.astype(np.float64, copy=False), chain.decoder()
+        K = H.T @ H
+        return cls(Statistics(K @ D, K, H.sum(axis=0), float(np.sum(K * (D @ D.T)))), len(codes))
+
+    def joined(self, new: Statistics, n_new: int) -> "Memory":
+        """With a new batch: the larger it is against all rows so far, the more of these fades."""
+        n_seen = self.n_seen + n_new
+        kept, old = max(0.0, 1 - FADING * n_new / n_seen), self.stats
+        return Memory(
+            Statistics(
+                kept * old.M + new.M,
+                kept * old.K + new.K,
+                kept * old.code_sums + new.code_sums,
+                kept * old.sqnorm + new.sqnorm,
+            ),
+            n_seen,
+        )
+
+
+def learn_batch(
+    engine: Engine, objective: Objective, solver: Solver, chain: Chain, memory: Memory
+) -> tuple[State, Memory]:
+    """Solve for the batch's codes and update the factors in turn; the state's loss is that of the batch alone."""
+    descent = ChainDescent(engine, objective, solver)
+    for _ in range(ROUNDS):
+        codes = encode_rows(engine, chain.decoder(), objective.code_penalty(chain))
+        stats = statistics(engine.completed(codes, chain.decoder()), codes)
+        after = memory.joined(stats, engine.n_samples)
+        for _ in range(UPDATES):
+            chain, _ = descent.update_factors(chain, after.stats, MOST_INNER)
+    return State(codes, chain, loss=objective.value(chain, stats)), after
