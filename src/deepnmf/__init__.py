@@ -7,6 +7,7 @@ from deepnmf.version import __version__
 
 if TYPE_CHECKING:
     from deepnmf import datasets, metrics
+    from deepnmf.annotated import fit_anndata
     from deepnmf.models import (
         CNMF,
         GDNMF,
@@ -48,6 +49,7 @@ _HOMES = {
     "MultilayerNMF": "models",
     "SemiNMF": "models",
     "SparseDeepNMF": "models",
+    "fit_anndata": "annotated",
     "load": "models",
     "plot_hierarchy": "plotting",
 }
@@ -73,6 +75,7 @@ __all__ = [
     "SparseDeepNMF",
     "__version__",
     "datasets",
+    "fit_anndata",
     "load",
     "metrics",
     "plot_hierarchy",

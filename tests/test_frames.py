@@ -1,0 +1,82 @@
+"""Frames and annotated data in and out."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+
+from deepnmf import NMF, DeepNSNMF, fit_anndata
+
+COLUMNS = ["iron", "oak", "rain", "salt", "wool"]
+
+
+def numbers():
+    rng = np.random.default_rng(0)
+    return rng.random((40, 3)) @ rng.random((3, 5))
+
+
+FRAMES = {"pandas": pd.DataFrame, "polars": lambda X, columns: pl.DataFrame(X, schema=columns)}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_a_frame_gives_the_numbers_of_an_array_and_keeps_its_names(kind):
+    X = numbers()
+    frame = FRAMES[kind](X, columns=COLUMNS)
+    model = NMF(2, random_state=0).fit(frame)
+    assert (model.components_ == NMF(2, random_state=0).fit(X).components_).all()
+    assert list(model.feature_names_in_) == COLUMNS
+    assert {name for name, _ in model.top_features(n=5)[0]} == set(COLUMNS)
+    with pytest.raises(ValueError, match="feature names"):
+        model.transform(FRAMES[kind](X, columns=COLUMNS[::-1]))
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_codes_come_out_as_a_frame_with_names(kind):
+    frame = FRAMES[kind](numbers(), columns=COLUMNS)
+    codes = NMF(2, random_state=0).set_output(transform=kind).fit(frame).transform(frame)
+    assert type(codes) is type(frame)
+    assert list(codes.columns) == ["nmf0", "nmf1"]
+
+
+def test_missing_entries_of_a_frame_are_holes():
+    X = numbers()
+    X[3, 2] = np.nan
+    expected = NMF(2, random_state=0).fit(X)
+    assert (NMF(2, random_state=0).fit(pd.DataFrame(X)).components_ == expected.components_).all()
+
+
+@pytest.mark.filterwarnings("ignore")  # anndata's own
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+def test_annotated_data_gets_codes_and_features_of_every_layer(form):
+    anndata = pytest.importorskip("anndata", reason="anndata is not installed")
+    adata = anndata.AnnData(form(numbers()))
+    model = DeepNSNMF((4, 2), random_state=0)
+    assert fit_anndata(model, adata) is adata
+    assert (adata.varm["deepnsnmf"] == model.components_.T).all()
+    assert (adata.varm["deepnsnmf_1"] == model.features_[0].T).all()
+    assert (adata.obsm["X_deepnsnmf"] == model.transform(adata.X)).all()
+    assert adata.obsm["X_deepnsnmf_1"].shape == (40, 4)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_another_matrix_can_be_chosen_and_another_name():
+    anndata = pytest.importorskip("anndata", reason="anndata is not installed")
+    adata = anndata.AnnData(np.zeros((40, 5)), layers={"log": numbers()})
+    fit_anndata(NMF(2, random_state=0), adata, layer="log", key="parts")
+    expected = NMF(2, random_state=0).fit(numbers())
+    assert (adata.varm["parts"] == expected.components_.T).all()
+    assert set(adata.obsm) == {"X_parts"}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_matrix_is_not_copied(monkeypatch):
+    anndata = pytest.importorskip("anndata", reason="anndata is not installed")
+    adata = anndata.AnnData(sparse.csr_matrix(numbers()))
+    seen = []
+    monkeypatch.setattr(NMF, "_rows", lambda self, data, workers: seen.append(data.X) or rows(self, data, workers))
+    fit_anndata(NMF(2, random_state=0), adata)
+    assert all(np.shares_memory(X.data, adata.X.data) for X in seen)
+
+
+rows = NMF._rows
