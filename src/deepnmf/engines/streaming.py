@@ -3,6 +3,8 @@
 import mmap
 import os
 import tempfile
+import weakref
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol, TypeGuard
@@ -35,8 +37,8 @@ class RowSource(Protocol):
         """Beside the data, where there is such a place."""
         ...
 
-    def read(self, rows: slice) -> Array:
-        """Some rows, in memory."""
+    def read(self, rows: slice, room: Array | None) -> Array:
+        """Some rows, in memory, and where there is room for them there."""
         ...
 
 
@@ -47,6 +49,8 @@ class RowsOfFile:
         self.shape, self.dtype = shape, dtype
         self.folder = str(Path(path).parent)
         self._path, self._offset = Path(path), offset
+        self._file = open(path, "rb", buffering=0)  # noqa: SIM115 - open for as long as this lives: one reads on in order
+        weakref.finalize(self, self._file.close)
 
     @classmethod
     def of_npy(cls, path: str | os.PathLike[str]) -> "RowsOfFile":
@@ -64,17 +68,17 @@ class RowsOfFile:
             )
         return cls(str(X.filename), X.shape, X.dtype, X.offset)
 
-    def read(self, rows: slice) -> Array:
+    def read(self, rows: slice, room: Array | None) -> Array:
         """Some rows, in memory."""
-        block = np.empty((rows.stop - rows.start, self.shape[1]), self.dtype)
+        shape = rows.stop - rows.start, self.shape[1]
+        block = np.empty(shape, self.dtype) if room is None or room.dtype != self.dtype else room[: shape[0]]
         to_fill = block.reshape(-1).view(np.uint8)
-        with open(self._path, "rb", buffering=0) as file:
-            file.seek(self._offset + rows.start * self.shape[1] * self.dtype.itemsize)
-            while len(to_fill):
-                count = file.readinto(to_fill.data)
-                if not count:
-                    raise ValueError(f"{self._path} ends before row {rows.stop}: it was cut short while it was read.")
-                to_fill = to_fill[count:]
+        self._file.seek(self._offset + rows.start * self.shape[1] * self.dtype.itemsize)
+        while len(to_fill):
+            count = self._file.readinto(to_fill.data)
+            if not count:
+                raise ValueError(f"{self._path} ends before row {rows.stop}: it was cut short while it was read.")
+            to_fill = to_fill[count:]
         return block
 
 
@@ -86,7 +90,7 @@ class RowsOfArray:
         self.dtype, self.folder = np.dtype(X.dtype), None
         self._X = X
 
-    def read(self, rows: slice) -> Array:
+    def read(self, rows: slice, room: Array | None) -> Array:
         """Some rows, in memory."""
         return np.asarray(self._X[rows.start : rows.stop])
 
@@ -124,14 +128,25 @@ class StreamedRows(BlockedRows):
         self._source = source
         self.dtype = source.dtype if source.dtype == np.float32 else np.dtype(np.float64)
         n_samples, n_features = source.shape
+        self._rooms: deque[Array] = deque()
         blocks = row_blocks(n_samples, n_samples * n_features * self.dtype.itemsize)
+        self._longest = max(block.stop - block.start for block in blocks)
         super().__init__(source.shape, blocks, workers, CheckedSizes(nonnegative))
 
     def _items(self) -> Iterator[tuple[slice, Array]]:
         return read_ahead(self._read, self._blocks)
 
     def _read(self, block: slice) -> tuple[slice, Array]:
-        return block, self._source.read(block).astype(self.dtype, copy=False)
+        try:
+            room = self._rooms.popleft()
+        except IndexError:
+            room = np.empty((self._longest, self.n_features), self.dtype)
+        return block, self._source.read(block, room).astype(self.dtype, copy=False)
+
+    def _done_with(self, X_b: Array) -> None:
+        """Keep the room for another block: new memory has to be cleared by the system first, page by page."""
+        if X_b.base is not None:
+            self._rooms.append(X_b.base)
 
     def _empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         """In memory, or in a file without a name that is gone with the array."""

@@ -1,0 +1,121 @@
+"""A matrix larger than memory: `python -m benchmarks.out_of_core > docs/benchmarks/out_of_core.md`.
+
+Writes a file of 12 GB beside it, fits it in a process that may have 1.5 GB, and deletes it.
+"""
+
+import argparse
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from benchmarks.page import described, machine, table
+
+from deepnmf import NMF
+
+LIMIT = 3 * 2**29  # bytes of data that the fitting process may have
+N_FEATURES, RANK, SWEEPS = 3000, 40, 6
+ROWS_AT_ONCE, IN_MEMORY = 20_000, 100_000
+
+
+def write(path, n_samples):
+    """A product of uniform factors with noise, in single precision, a piece at a time."""
+    rng = np.random.default_rng(0)
+    features = rng.random((RANK, N_FEATURES), dtype=np.float32)
+    X = np.lib.format.open_memmap(path, "w+", np.float32, (n_samples, N_FEATURES))
+    for start in range(0, n_samples, ROWS_AT_ONCE):
+        rows = min(ROWS_AT_ONCE, n_samples - start)
+        piece = rng.random((rows, RANK), dtype=np.float32) @ features
+        X[start : start + rows] = piece + rng.random(piece.shape, dtype=np.float32)
+    X.flush()
+
+
+def sequential_rate(path):
+    """Bytes a second of reading the file from end to end, after as much of it as can be was dropped from the cache."""
+    block = bytearray(2**24)
+    with open(path, "rb", buffering=0) as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        began = time.perf_counter()
+        while file.readinto(block):
+            pass
+    return Path(path).stat().st_size / (time.perf_counter() - began)
+
+
+def sweep_rate(X, size):
+    """Bytes a second of a sweep, the median of a few; the cache is emptied before each where X is a file."""
+    times = [time.perf_counter()]
+
+    def noted(*_):
+        if isinstance(X, str):
+            with open(X, "rb") as file:
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        times.append(time.perf_counter())
+
+    model = NMF(RANK, random_state=0, tol=0, max_iter=SWEEPS).fit(X, on_sweep=noted)
+    return size / float(np.median(np.diff(times)[1:])), model
+
+
+def limited(path):
+    """What the process with the limit does: fit the file, and say how fast and with how much memory."""
+    resource.setrlimit(resource.RLIMIT_DATA, (LIMIT, LIMIT))
+    rate, model = sweep_rate(path, Path(path).stat().st_size)
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    peak = int(status["VmHWM"].split()[0]) * 1024
+    print(json.dumps({"rate": rate, "error": model.reconstruction_err_, "peak": peak}))
+
+
+def too_much():
+    """Whether the limit is one: more than it allows cannot be had."""
+    code = f"import resource, numpy; resource.setrlimit(resource.RLIMIT_DATA, ({LIMIT}, {LIMIT})); numpy.ones({LIMIT // 8})"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode != 0
+
+
+def main():
+    """Print the page."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--samples", type=int, default=1_000_000)
+    parser.add_argument("--folder", type=Path, default=Path())
+    parser.add_argument("--limited", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.limited:
+        return limited(options.limited)
+    size = options.samples * N_FEATURES * 4
+    if shutil.disk_usage(options.folder).free < 1.5 * size:
+        return print(f"There is no room for {size / 1e9:.0f} GB in {options.folder.resolve()}.")
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        path = os.path.join(folder, "X.npy")
+        write(path, options.samples)
+        disk = sequential_rate(path)
+        in_memory = np.load(path, mmap_mode="r")[:IN_MEMORY].copy()
+        memory, _ = sweep_rate(in_memory, in_memory.nbytes)
+        del in_memory
+        command = [sys.executable, "-m", "benchmarks.out_of_core", "--limited", path]
+        found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    bound = min(disk, memory)
+    print("# A matrix larger than memory\n")
+    print(f"Made by `python -m benchmarks.out_of_core`. {machine()} {described()}\n")
+    print(
+        f"A file of {options.samples} x {N_FEATURES} numbers in single precision ({size / 1e9:.0f} GB), `NMF({RANK})` on its "
+        f"path, in a process whose data may take {LIMIT / 2**30:.1f} GB (RLIMIT_DATA; asking for more "
+        f"{'fails' if too_much() else 'does NOT fail'}). Rates are bytes of X a second: of reading the file from end to "
+        "end, of a sweep on a part of it that is in memory, and of a sweep on the file, whose pages are dropped from the "
+        "system's cache before each.\n"
+    )
+    rows = [
+        ["reading the file", f"{disk / 1e9:.2f} GB/s", ""],
+        [f"a sweep in memory ({IN_MEMORY} rows)", f"{memory / 1e9:.2f} GB/s", ""],
+        ["a sweep on the file", f"{found['rate'] / 1e9:.2f} GB/s", f"{found['rate'] / bound:.2f}"],
+    ]
+    print(table(["what", "rate", "of the smaller of the two above"], rows))
+    print(f"\nThe process had {found['peak'] / 2**30:.2f} GB resident at most.")
+    return None
+
+
+if __name__ == "__main__":
+    main()
