@@ -9,7 +9,8 @@ from scipy.optimize import nnls
 from sklearn.base import clone
 
 from catalogue import SMALL, VARIANTS
-from deepnmf import CNMF, GNMF, NMF, WSF, DeepNSNMF, DeepSemiNMF, SemiNMF, SparseDeepNMF
+from deepnmf import CNMF, GNMF, NMF, NSNMF, WSF, DeepNSNMF, DeepSemiNMF, SemiNMF, SparseDeepNMF
+from deepnmf.engines import Workers, holes, rows_of
 
 masking = pytest.mark.parametrize(
     "model", [m for m in VARIANTS if m._masks_nan and not isinstance(m, GNMF)], ids=lambda m: repr(m)[:60]
@@ -81,8 +82,8 @@ def test_weights_of_one_are_none(model):
     X, _, _ = holed()
     model = clone(model).set_params(max_iter=5, tol=0)
     weighted, plain = clone(model).fit(X, entry_weight=np.ones_like(X)), clone(model).fit(X)
-    assert np.allclose(weighted.loss_curve_, plain.loss_curve_, rtol=1e-5)
-    assert np.allclose(weighted.components_, plain.components_, atol=1e-4)
+    assert (weighted.loss_curve_ == plain.loss_curve_).all()
+    assert (weighted.components_ == plain.components_).all()
 
 
 def test_a_weight_counts_as_often_as_it_says():
@@ -203,3 +204,59 @@ def test_a_graph_that_is_given_needs_no_whole_rows():
 def test_nothing_observed_is_refused():
     with pytest.raises(ValueError, match="X has no observed entry"):
         NMF(4).fit(np.full((10, 5), np.nan))
+
+
+LINEAR = [
+    NMF(4, random_state=0),
+    NSNMF(4, theta=0.2, random_state=0),
+    SemiNMF(4, random_state=0),
+    DeepNSNMF((8, 4), theta=0.1, random_state=0),
+    DeepSemiNMF((8, 4), random_state=0),
+    SparseDeepNMF((8, 4), random_state=0),
+]
+row_by_row = pytest.mark.parametrize("model", LINEAR, ids=lambda m: type(m).__name__)
+
+
+@pytest.fixture
+def little(monkeypatch):
+    """Whatever was observed counts as little."""
+    monkeypatch.setattr(holes, "LITTLE", 1.1)
+
+
+@row_by_row
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.usefixtures("little")
+def test_row_by_row_the_loss_never_rises(model, dtype):
+    X, Y, _ = holed(0.5, dtype=dtype)
+    losses = clone(model).set_params(max_iter=30, tol=0).fit(Y).loss_curve_
+    allowed = 1e-13 if dtype == np.float64 else 1e-7
+    assert (np.diff(losses) <= allowed * np.sum(X**2)).all()
+    assert losses[-1] < losses[0]
+
+
+@pytest.mark.parametrize("model", [m for m in LINEAR if type(m) is not DeepNSNMF], ids=lambda m: type(m).__name__)
+def test_row_by_row_is_as_low_as_with_completed_rows(model, monkeypatch):
+    """Smoothed and deep, the two end in different minima."""
+    X, Y, hidden = holed(0.3, (100, 40))
+    fits = []
+    for share in (0, 1.1):
+        monkeypatch.setattr(holes, "LITTLE", share)
+        fits.append(clone(model).set_params(max_iter=300, tol=0).fit(Y))
+    completed, by_rows = (observed_loss(fit, X, hidden) for fit in fits)
+    assert by_rows <= 1.05 * completed
+
+
+@pytest.mark.usefixtures("little")
+def test_row_by_row_weights_count():
+    X, _, hidden = holed()
+    weight = sparse.csr_array(np.where(hidden, 0, np.random.default_rng(1).random(X.shape)))
+    model = NMF(4, random_state=0, tol=0, max_iter=300).fit(X, entry_weight=weight)
+    residual = np.square(X - model.decode(model.codes_[-1]))
+    assert model.loss_curve_[-1] == pytest.approx(0.5 * np.sum(weight.toarray() * residual), rel=1e-6)
+
+
+def test_little_of_a_dense_matrix_is_stored_as_such():
+    _, Y, _ = holed(0.95)
+    with Workers() as workers:
+        assert rows_of(Y, workers=workers, nonnegative=True).stores_little
+        assert not rows_of(holed(0.5)[1], workers=workers, nonnegative=True).stores_little

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from deepnmf.arrays import Matrix
-from deepnmf.engines.holes import RowsWithHoles
+from deepnmf.engines.holes import RowsWithHoles, stored_if_little
 from deepnmf.engines.memory import RowsInMemory
 from deepnmf.engines.protocol import CheckedSizes, Engine
 from deepnmf.engines.streaming import StreamedRows, is_streamed
@@ -22,8 +22,11 @@ def rows_of(X: Matrix, weight: Matrix | None = None, *, workers: Workers, nonneg
         return RowsOnCluster(X, workers, CheckedSizes(nonnegative))
     if is_streamed(X):
         return StreamedRows(X, workers, nonnegative=nonnegative)
-    holed = weight is not None or (not sparse.issparse(X) and np.isnan(X.sum()))
-    return RowsWithHoles(X, workers, weight) if holed else RowsInMemory(X, workers)
+    if weight is not None:
+        return RowsWithHoles(X, workers, weight)
+    if not sparse.issparse(X) and np.isnan(X.sum()):
+        return RowsWithHoles(stored_if_little(X), workers)
+    return RowsInMemory(X, workers)
 
 
 def is_on_cluster(X: Matrix) -> bool:

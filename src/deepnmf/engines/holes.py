@@ -18,6 +18,8 @@ from deepnmf.engines.memory import RowsInMemory, rows_at
 from deepnmf.engines.protocol import Engine, Step, Sums
 from deepnmf.engines.threads import Workers
 
+LITTLE = 0.15  # of the entries; measured by `python -m benchmarks.observed`
+
 
 class ObservedRow(NamedTuple):
     """Where a row was observed, what was seen there, and what it weighs."""
@@ -111,29 +113,30 @@ class SparseHoles:
         return self.X.shape
 
     @cached_property
-    def _weights(self) -> Array:
+    def weights(self) -> Array:
+        """One for each stored entry."""
         return np.ones_like(self.X.data) if self.weight is None else self.weight.data
 
     def weighted(self) -> tuple[Matrix, Matrix]:
-        return self._with(self._weights * self.X.data), self._with(self._weights)
+        return self._with(self.weights * self.X.data), self._with(self.weights)
 
     def observed(self, H: Array, D: Array) -> tuple[Matrix, Matrix]:
-        return self.weighted()[0], self._with(self._weights * self._model(H, D))
+        return self.weighted()[0], self._with(self.weights * self._model(H, D))
 
     def misfit(self, H: Array, D: Array) -> float:
-        return float(np.sum(self._weights * np.square(self.X.data - self._model(H, D)), dtype=np.float64))
+        return float(np.sum(self.weights * np.square(self.X.data - self._model(H, D)), dtype=np.float64))
 
     def completed(self, H: Array, D: Array) -> tuple["LowRankPlusSparse", float]:
         model = self._model(H, D)
         residual = self.X.data - model
-        step = self._weights * residual
+        step = self.weights * residual
         low_rank = np.einsum("ij,ij->", H.T @ H, D @ D.T, dtype=np.float64)
         square = low_rank + np.sum(step * (2 * model + residual), dtype=np.float64)
         return LowRankPlusSparse(H, D, self._with(step)), float(square)
 
     def rows(self) -> Iterator[ObservedRow]:
         for begin, end in zip(self.X.indptr[:-1], self.X.indptr[1:], strict=True):
-            yield ObservedRow(self.X.indices[begin:end], self.X.data[begin:end], self._weights[begin:end])
+            yield ObservedRow(self.X.indices[begin:end], self.X.data[begin:end], self.weights[begin:end])
 
     def _model(self, H: Array, D: Array) -> Array:
         from deepnmf.engines.sampling import sampled_products  # noqa: PLC0415 - numba is loaded where it is used
@@ -194,6 +197,17 @@ class RowsWithHoles(RowsInMemory):
         weight = None if self._weight is None else rows_at(self._weight, block)
         return (SparseHoles if sparse.issparse(self._X) else DenseHoles)(rows_at(self._X, block), weight)
 
+    @property
+    def stores_little(self) -> bool:
+        """Whether so little was observed that rows are better fitted each on its own."""
+        return sparse.issparse(self._X) and self._X.nnz < LITTLE * self.n_samples * self.n_features
+
+    @cached_property
+    def turned(self) -> "RowsWithHoles":
+        """The columns as rows, of what is stored."""
+        X, weight = (None if matrix is None else matrix.T.tocsr() for matrix in (self._X, self._weight))
+        return RowsWithHoles(X, self.workers, weight)
+
     def completed(self, codes: Array, decoder: Array) -> "CompletedRows":
         """The same rows with what was not observed filled in by a model, H D."""
         return CompletedRows(self, codes, decoder)
@@ -237,6 +251,15 @@ class CompletedRows(Engine):
     def upon(self, codes: Array) -> Engine:
         """Passes over codes, which have no holes."""
         return self._holed.upon(codes)
+
+
+def stored_if_little(X: Array) -> Matrix:
+    """X as it is, or where little of it is not NaN, a sparse matrix that stores that."""
+    seen = ~np.isnan(X)
+    if np.count_nonzero(seen) >= LITTLE * X.size:
+        return X
+    rows, columns = np.nonzero(seen)
+    return sparse.csr_array((X[rows, columns], (rows, columns)), shape=X.shape)
 
 
 def is_holed(X_b: Matrix) -> TypeGuard[HoledBlock]:

@@ -1,9 +1,9 @@
 """Entries of a product at the places that a sparse matrix stores; imported when used, for numba is slow to load."""
 
-import numba
 import numpy as np
 
 from deepnmf.arrays import Array, Matrix
+from deepnmf.compiled import compiled
 
 
 def sampled_products(places: Matrix, H: Array, D: Array) -> Array:
@@ -13,8 +13,8 @@ def sampled_products(places: Matrix, H: Array, D: Array) -> Array:
     return out
 
 
-@numba.njit(cache=True, nogil=True, fastmath=True)
-def _sample(indptr: Array, indices: Array, H: Array, features: Array, out: Array) -> None:
+@compiled
+def _sample(indptr, indices, H, features, out):  # type: ignore[no-untyped-def]
     for i in range(len(H)):
         for place in range(indptr[i], indptr[i + 1]):
             j = indices[place]

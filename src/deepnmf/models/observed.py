@@ -27,7 +27,9 @@ def observed(X: Matrix, entry_weight: EntryWeight) -> Observed:
     if isinstance(entry_weight, str):
         return _stored(X, entry_weight)
     weight = _checked(X, entry_weight)
-    return Observed(_at(weight, X), weight) if sparse.issparse(weight) else Observed(X, weight)
+    if sparse.issparse(weight):
+        return Observed(_at(weight, X), weight)
+    return Observed(X, None if weight.min() == 1 else weight)
 
 
 def _stored(X: Matrix, said: str) -> Observed:

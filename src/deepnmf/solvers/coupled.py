@@ -7,11 +7,12 @@ from functools import cached_property
 import numpy as np
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Engine, Sums
+from deepnmf.engines import Engine, RowsWithHoles, Sums
 from deepnmf.objective import Chain, CodePenalty, FormedGram, Graphs, Objective, Quadratic, Statistics
 from deepnmf.objective.quadratic import inner
 from deepnmf.solvers.descent import ChainDescent, State, inner_steps, relative
 from deepnmf.solvers.least_squares import least_change, least_change_in_company
+from deepnmf.solvers.observed import ObservedDescent
 from deepnmf.solvers.steps import HALS, Moved, Solver
 
 FEWEST_PASSES = 2
@@ -168,5 +169,9 @@ class CoupledDescent(ChainDescent):
 
 
 def linear_descent(engine: Engine, objective: Objective, solver: Solver) -> ChainDescent:
-    """Sweeps of a linear chain, its samples coupled or not."""
-    return (CoupledDescent if objective.graphs else ChainDescent)(engine, objective, solver)
+    """Sweeps of a linear chain, its samples coupled or not, much of them observed or little."""
+    if objective.graphs:
+        return CoupledDescent(engine, objective, solver)
+    if isinstance(engine, RowsWithHoles) and engine.stores_little and not objective.penalties:
+        return ObservedDescent(engine, objective, solver)
+    return ChainDescent(engine, objective, solver)

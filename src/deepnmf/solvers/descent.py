@@ -1,6 +1,7 @@
 """Block coordinate descent on a linear chain: one pass over X a sweep, whatever the depth."""
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -84,6 +85,16 @@ class CodesStep:
         return new, sums
 
 
+class Sweep(NamedTuple):
+    """What a sweep has led to, which may be higher than where it set out."""
+
+    rows: tuple[Array, ...]  # codes; where they were extrapolated, as they were before too
+    chain: Chain
+    loss: float
+    optimality: float
+    sqnorm: float  # of the rows that were fitted
+
+
 @dataclass
 class ChainDescent:
     """Sweeps of one model on one engine.
@@ -110,22 +121,26 @@ class ChainDescent:
 
     def advance(self, state: State) -> State:
         """Make one sweep."""
-        departure = state.chain if state.ahead is None else state.ahead
-        rows, stats, codes_optimality = self._update_codes(state, departure)
-        chain, factors_optimality = self.update_factors(departure, stats, state.most_inner)
-        loss = self.objective.value(chain, stats)
-        if not loss <= state.loss + rounding(self.engine, stats.sqnorm, state.loss):
-            return self._take_back(state, rows)
+        sweep = self._sweep(state, state.chain if state.ahead is None else state.ahead)
+        if not sweep.loss <= state.loss + rounding(self.engine, sweep.sqnorm, state.loss):
+            return self._take_back(state, sweep.rows)
         self._recycle(state)
         reached = State(
-            codes=rows[0],
-            chain=chain,
-            loss=loss,
-            optimality=max(codes_optimality, factors_optimality),
+            codes=sweep.rows[0],
+            chain=sweep.chain,
+            loss=sweep.loss,
+            optimality=sweep.optimality,
             most_inner=state.most_inner + 1,
             momentum=state.momentum,
         )
-        return self._look_ahead(state, reached, rows[1]) if self.solver.extrapolates else reached
+        return self._look_ahead(state, reached, sweep.rows[1]) if self.solver.extrapolates else reached
+
+    def _sweep(self, state: State, departure: Chain) -> Sweep:
+        """Update codes and factors, from the factors given."""
+        rows, stats, codes_optimality = self._update_codes(state, departure)
+        chain, factors_optimality = self.update_factors(departure, stats, state.most_inner)
+        loss = self.objective.value(chain, stats)
+        return Sweep(rows, chain, loss, max(codes_optimality, factors_optimality), stats.sqnorm)
 
     def _look_ahead(self, state: State, reached: State, plain_codes: Array) -> State:
         beta = state.momentum.beta if np.isfinite(state.loss) else 0.0
@@ -173,11 +188,11 @@ class ChainDescent:
         new_rows, (M, K, sums, (violation, size)) = data.sweep(rows, step, out)
         return new_rows, Statistics(M, K, sums, data.sqnorm), relative(violation, size)
 
-    def update_factors(self, chain: Chain, stats: Statistics, most_inner: int) -> tuple[Chain, float]:
-        """Update every factor, lowest first, from the statistics alone."""
+    def update_factors(self, chain: Chain, stats: Statistics, most_inner: int, lowest: int = 0) -> tuple[Chain, float]:
+        """Update the factors from some layer on, lowest first, from the statistics alone."""
         optimality = 0.0
         size = inner(stats.M, stats.M)
-        for layer in range(chain.depth):
+        for layer in range(lowest, chain.depth):
             if chain.nonnegative:
                 n_inner = min(self._steps_on_factor(chain, layer), most_inner)
                 problem = self.objective.block(chain, layer, stats, n_inner)

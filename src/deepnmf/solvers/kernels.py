@@ -119,3 +119,50 @@ def _solve(L, f, members, size, s):  # type: ignore[no-untyped-def]
         s[a] = s[a] / L[a, a]
         for c in range(a):
             s[c] -= L[a, c] * s[a]
+
+
+@compiled
+def descend_observed(indptr, indices, values, weights, features, H, n_passes, nonnegative):  # type: ignore[no-untyped-def]
+    """Lower ½ Σ w_ij (x_ij - <h_i, f_j>)² over the stored entries of CSR rows, entry by entry of h_i, in place.
+
+    Returns Σ (curvature · change)² of the first passes, what to compare it with, and the Σ w (x - hf)² reached.
+    """
+    r = H.shape[1]
+    violation = size = misfit = 0.0
+    longest = 0
+    for i in range(len(H)):
+        longest = max(longest, indptr[i + 1] - indptr[i])
+    F, residual, weight = np.empty((r, longest), H.dtype), np.empty(longest, H.dtype), np.empty(longest, H.dtype)
+    for i in range(len(H)):
+        begin, count = indptr[i], indptr[i + 1] - indptr[i]
+        for t in range(count):
+            j = indices[begin + t]
+            model = H[i, 0] * 0
+            for k in range(r):
+                F[k, t] = features[j, k]
+                model += H[i, k] * features[j, k]
+            residual[t] = values[begin + t] - model
+            weight[t] = weights[begin + t]
+        for number in range(n_passes):
+            for k in range(r):
+                slope = curvature = target = H[i, k] * 0
+                for t in range(count):
+                    pull = weight[t] * F[k, t]
+                    slope += pull * residual[t]
+                    curvature += pull * F[k, t]
+                    target += pull * values[begin + t]
+                if curvature <= 0:
+                    continue
+                new = H[i, k] + slope / curvature
+                if nonnegative and new < 0:
+                    new = new * 0
+                change = new - H[i, k]
+                H[i, k] = new
+                for t in range(count):
+                    residual[t] -= change * F[k, t]
+                if number == 0:
+                    violation += (curvature * change) ** 2
+                    size += target**2
+        for t in range(count):
+            misfit += weight[t] * residual[t] ** 2
+    return violation, size, misfit
