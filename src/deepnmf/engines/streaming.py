@@ -103,8 +103,8 @@ def row_source(X: Any) -> RowSource | None:
         return RowsOfFile.of_npy(X)
     if isinstance(X, np.memmap) and isinstance(X.base, mmap.mmap) and X.filename and Path(X.filename).exists():
         return RowsOfFile.of_mapping(X)
-    sliced = all(hasattr(X, name) for name in ("shape", "dtype", "__getitem__")) and len(X.shape) == 2
-    return RowsOfArray(X) if sliced and type(X).__module__.partition(".")[0] in ("h5py", "zarr") else None
+    sliced = type(X).__module__.partition(".")[0] in ("h5py", "zarr") and len(X.shape) == 2
+    return RowsOfArray(X) if sliced else None
 
 
 def is_streamed(X: Any) -> TypeGuard[RowSource]:
