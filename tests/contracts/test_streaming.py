@@ -60,6 +60,15 @@ def test_a_file_gives_the_bits_that_memory_gives(model, dtype, on_disk):
         assert found.n_features_in_ == X.shape[1]
 
 
+def test_a_part_of_a_mapping_is_taken_as_an_array(on_disk):
+    X = data()
+    mapped = np.load(on_disk(X), mmap_mode="r")
+    columns = np.load(on_disk(np.asfortranarray(X), "F.npy"), mmap_mode="r")
+    model = NMF(4, random_state=0, tol=0, max_iter=4)
+    assert (clone(model).fit(mapped[::2]).components_ == clone(model).fit(X[::2]).components_).all()
+    assert np.allclose(clone(model).fit(columns).components_, clone(model).fit(X).components_)
+
+
 def test_integers_are_read_as_double_precision(on_disk):
     X = (100 * data()).astype(np.uint8)
     found, expected = (NMF(4, random_state=0, tol=0, max_iter=4).fit(rows) for rows in (on_disk(X), X.astype(float)))

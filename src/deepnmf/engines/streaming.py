@@ -101,10 +101,15 @@ def row_source(X: Any) -> RowSource | None:
         if Path(X).suffix != ".npy":
             raise ValueError(f"X is the path {os.fspath(X)!r}, and only .npy files can be read row by row.")
         return RowsOfFile.of_npy(X)
-    if isinstance(X, np.memmap) and isinstance(X.base, mmap.mmap) and X.filename and Path(X.filename).exists():
+    if isinstance(X, np.memmap) and _is_whole_file(X) and X.flags.c_contiguous:
         return RowsOfFile.of_mapping(X)
     sliced = type(X).__module__.partition(".")[0] in ("h5py", "zarr") and len(X.shape) == 2
     return RowsOfArray(X) if sliced else None
+
+
+def _is_whole_file(X: np.memmap[Any, Any]) -> bool:
+    """Whether X is no part of another mapping, and its file is still there."""
+    return X.ndim == 2 and isinstance(X.base, mmap.mmap) and bool(X.filename) and Path(str(X.filename)).exists()
 
 
 def is_streamed(X: Any) -> TypeGuard[RowSource]:
