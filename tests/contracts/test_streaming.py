@@ -140,8 +140,10 @@ def test_other_things_that_need_memory_say_so(on_disk, tmp_path):
     path = on_disk(data())
     with pytest.raises(ValueError, match="CNMF needs X in memory"):
         CNMF(4).fit(path)
-    with pytest.raises(ValueError, match="pass graph= to fit"):
+    with pytest.raises(ValueError, match="GNMF needs X in memory"):
         GNMF(4).fit(path)
+    mapped = GNMF(4, random_state=0, tol=0, max_iter=3).fit(np.load(path, mmap_mode="r"))
+    assert (mapped.components_ == GNMF(4, random_state=0, tol=0, max_iter=3).fit(data()).components_).all()
     with pytest.raises(ValueError, match='use "binary"'):
         WSF(4, label_graph="rbf").fit(path, np.arange(len(data())) % 3)
     with pytest.raises(ValueError, match="entry_weight needs X in memory"):

@@ -4,6 +4,7 @@ from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, Workers
@@ -39,6 +40,15 @@ class BatchLearner(FittedChain):
     def _keep(self, engine: Engine, state: Any) -> None:
         """Set the fitted attributes."""
 
+    def _offers_batches(self) -> bool:
+        if not self._learns_in_batches:
+            raise AttributeError(
+                f"{type(self).__name__} as it is set cannot learn in batches, for its rows depend on each other: "
+                "it has no partial_fit."
+            )
+        return True
+
+    @available_if(_offers_batches)  # type: ignore[untyped-decorator]
     def partial_fit(self, X: Matrix, y: object = None) -> Self:
         """Learn from a batch of rows, and go on from what was learnt before.
 
@@ -68,8 +78,6 @@ class BatchLearner(FittedChain):
         >>> model.transform(X).shape
         (1797, 16)
         """
-        if not self._learns_in_batches:
-            raise ValueError(f"{type(self).__name__} as it is set cannot learn in batches: rows depend on each other.")
         if not hasattr(self, "factors_"):
             self.fit(X)
             self.n_samples_seen_ = self.codes_[-1].shape[0]

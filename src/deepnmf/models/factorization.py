@@ -266,6 +266,8 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             from deepnmf.engines.cluster import checked  # noqa: PLC0415 - dask is imported for its own arrays only
 
             return checked(X)
+        if isinstance(X, np.memmap) and not self._streams:
+            return None
         source = row_source(X)
         if source is not None and not self._streams:
             raise ValueError(f"{type(self).__name__} needs X in memory, got rows that are read block by block.")

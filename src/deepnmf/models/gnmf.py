@@ -8,7 +8,6 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import is_streamed
 from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator, without_solver
 from deepnmf.models.observed import EntryWeight
 from deepnmf.objective import NO_GRAPHS, GraphPenalty, Graphs
@@ -57,6 +56,7 @@ class GNMF(ShallowEstimator):
 
     _default_init = "nndsvda"
     _joins_samples = True
+    _streams = False  # neighbours are found among all rows at once
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **without_solver(ShallowEstimator._parameter_constraints),
         "graph_weights": [Interval(Real, 0, None, closed="left")],
@@ -133,8 +133,6 @@ class GNMF(ShallowEstimator):
             raise ValueError(
                 f"n_neighbors is {self.n_neighbors}, but X has {X.shape[0]} samples: each has fewer others than that."
             )
-        if is_streamed(X):
-            raise ValueError("X is read block by block, and neighbours are found at once: pass graph= to fit.")
         if not sparse.issparse(X) and np.isnan(X.sum()):
             raise ValueError("X has NaN, and neighbours are found among whole rows: pass graph= to fit.")
         from sklearn.neighbors import kneighbors_graph  # noqa: PLC0415 - loaded where it is used
