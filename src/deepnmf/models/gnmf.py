@@ -4,6 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array
 
@@ -121,6 +122,11 @@ class GNMF(ShallowEstimator):
         self
         """
         return self._fit(X, graph, entry_weight=entry_weight, factors=factors, codes=codes, on_sweep=on_sweep)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = False  # without a graph of their own, samples need to be whole
+        return tags
 
     def _graphs(self, X: Matrix, known: Matrix | None, depth: int) -> Graphs:
         weights = self._neighbours(X) if known is None else _checked(known, X.shape[0])
