@@ -12,12 +12,8 @@ from catalogue import SMALL, VARIANTS
 from deepnmf import CNMF, GNMF, NMF, NSNMF, WSF, DeepNSNMF, DeepSemiNMF, SemiNMF, SparseDeepNMF
 from deepnmf.engines import Workers, holes, rows_of
 
-masking = pytest.mark.parametrize(
-    "model", [m for m in VARIANTS if m._masks_nan and not isinstance(m, GNMF)], ids=lambda m: repr(m)[:60]
-)
-small_masking = pytest.mark.parametrize(
-    "model", [m for m in SMALL if m._masks_nan and not isinstance(m, GNMF)], ids=lambda m: type(m).__name__
-)
+masking = pytest.mark.parametrize("model", [m for m in VARIANTS if m._masks_nan], ids=lambda m: repr(m)[:60])
+small_masking = pytest.mark.parametrize("model", [m for m in SMALL if m._masks_nan], ids=lambda m: type(m).__name__)
 
 
 def holed(share=0.3, shape=(60, 25), dtype=np.float64, seed=0):
@@ -180,25 +176,27 @@ def test_dense_weights_of_sparse_data_are_refused():
 
 def test_models_that_cannot_leave_out_entries_say_so():
     _, Y, _ = holed()
-    for model in (CNMF(4), SparseDeepNMF((8, 4), activation="square"), DeepSemiNMF((8, 4), activation="stanh")):
+    for model in (
+        CNMF(4),
+        GNMF(4),
+        SparseDeepNMF((8, 4), activation="square"),
+        DeepSemiNMF((8, 4), activation="stanh"),
+    ):
         with pytest.raises(ValueError, match="NaN"):
             model.fit(Y)
     with pytest.raises(ValueError, match="SparseDeepNMF as it is set cannot weigh entries"):
         SparseDeepNMF((8, 4), activation="square").fit(holed()[0], entry_weight=np.ones((60, 25)))
-    with pytest.raises(ValueError, match="pass graph= to fit"):
-        GNMF(4).fit(Y)
     with pytest.raises(ValueError, match='use "binary"'):
         WSF(4, label_graph="rbf").fit(Y, np.arange(60) % 3)
     with pytest.raises(ValueError, match="encode leaves out"):
         NMF(4).fit(Y).project(Y)
 
 
-def test_a_graph_that_is_given_needs_no_whole_rows():
+def test_labels_join_rows_with_holes():
     X, Y, _ = holed()
-    graph = sparse.eye_array(60, k=1) + sparse.eye_array(60, k=-1)
-    losses = GNMF(4, random_state=0, tol=0, max_iter=20).fit(Y, graph=graph).loss_curve_
-    assert (np.diff(losses) <= 1e-9 * losses[0]).all()
-    assert len(WSF(4, random_state=0).fit(Y, np.arange(60) % 3).transform(X)) == 60
+    model = WSF(4, random_state=0, tol=0, max_iter=20).fit(Y, np.arange(60) % 3)
+    assert (np.diff(model.loss_curve_) <= 1e-9 * model.loss_curve_[0]).all()
+    assert len(model.transform(X)) == 60
 
 
 def test_nothing_observed_is_refused():

@@ -3,14 +3,11 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
-from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator, without_solver
-from deepnmf.models.observed import EntryWeight
 from deepnmf.objective import NO_GRAPHS, GraphPenalty, Graphs
 from deepnmf.objective.graphs import EdgeGraph, symmetric
 from deepnmf.solvers import OnSweep
@@ -57,7 +54,7 @@ class GNMF(ShallowEstimator):
 
     _default_init = "nndsvda"
     _joins_samples = True
-    _streams = False  # neighbours are found among all rows at once
+    _masks_nan = _streams = False  # neighbours are found among whole rows, all at once
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **without_solver(ShallowEstimator._parameter_constraints),
         "graph_weights": [Interval(Real, 0, None, closed="left")],
@@ -87,13 +84,12 @@ class GNMF(ShallowEstimator):
         self.verbose = verbose
         self.warm_start = warm_start
 
-    def fit(
+    def fit(  # type: ignore[override]
         self,
         X: Matrix,
         y: object = None,
         *,
         graph: Matrix | None = None,
-        entry_weight: EntryWeight = None,
         factors: Sequence[Array] | None = None,
         codes: Array | None = None,
         on_sweep: OnSweep | None = None,
@@ -106,10 +102,7 @@ class GNMF(ShallowEstimator):
         y : ignored
         graph : sparse matrix or array of shape (n_samples, n_samples), optional
             Weights >= 0 of the edges between samples, in place of the nearest neighbours; an edge given in one
-            direction counts in both, one of a sample to itself does not count. With NaN in X it is needed.
-        entry_weight : None, "stored", array or sparse matrix of the shape of X
-            What each entry counts, from 0 to 1. "stored" leaves out what a sparse X does not store, as in ratings,
-            and so do sparse weights with what they do not store; None reads it as zero.
+            direction counts in both, one of a sample to itself does not count.
         factors : sequence of one array, optional
             Z_1 to start from whatever `init` says. Required by ``init="custom"``.
         codes : array of shape (n_samples, n_components), optional
@@ -121,12 +114,7 @@ class GNMF(ShallowEstimator):
         -------
         self
         """
-        return self._fit(X, graph, entry_weight=entry_weight, factors=factors, codes=codes, on_sweep=on_sweep)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = False  # without a graph of their own, samples need to be whole
-        return tags
+        return self._fit(X, graph, factors=factors, codes=codes, on_sweep=on_sweep)
 
     def _graphs(self, X: Matrix, known: Matrix | None, depth: int) -> Graphs:
         weights = self._neighbours(X) if known is None else _checked(known, X.shape[0])
@@ -139,8 +127,6 @@ class GNMF(ShallowEstimator):
             raise ValueError(
                 f"n_neighbors is {self.n_neighbors}, but X has {X.shape[0]} samples: each has fewer others than that."
             )
-        if not sparse.issparse(X) and np.isnan(X.sum()):
-            raise ValueError("X has NaN, and neighbours are found among whole rows: pass graph= to fit.")
         from sklearn.neighbors import kneighbors_graph  # noqa: PLC0415 - loaded where it is used
 
         return symmetric(kneighbors_graph(X, self.n_neighbors, include_self=False))
