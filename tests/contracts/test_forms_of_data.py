@@ -45,7 +45,8 @@ def test_single_precision_is_close_to_double(model):
 @pytest.mark.usefixtures("small_blocks")
 def test_sparse_rows_in_several_blocks_equal_dense_ones():
     X = np.where(data(n=1500, p=120) > 1, data(n=1500, p=120), 0)
-    assert len(memory._row_blocks(sparse.csr_array(X))) > 2
+    stored = sparse.csr_array(X)
+    assert len(memory.row_blocks(len(X), stored.data.nbytes + stored.indices.nbytes)) > 2
     dense, sparser = (NMF(4, random_state=0, tol=0, max_iter=5).fit(form) for form in (X, sparse.csr_array(X)))
     assert np.allclose(dense.codes_[-1], sparser.codes_[-1], atol=1e-8)
 
@@ -55,7 +56,7 @@ def test_sparse_rows_in_several_blocks_equal_dense_ones():
 @pytest.mark.parametrize("model", SMALL, ids=name_of)
 def test_the_same_seed_gives_the_same_bits_with_one_and_two_threads(model, order):
     X = np.asarray(data(n=1500, p=120), order=order)
-    assert len(memory._row_blocks(X)) > 2
+    assert len(memory.row_blocks(len(X), X.nbytes)) > 2
     model = clone(model).set_params(max_iter=6, tol=0)
     results = []
     for threads in (1, 2):
