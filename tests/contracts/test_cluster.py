@@ -114,6 +114,11 @@ def test_arrays_that_cannot_be_used_are_refused(spoil, words):
         NMF(4).fit(spoil(da.from_array(data(), chunks=(20, -1))))
 
 
+def test_other_collections_of_dask_are_refused():
+    with pytest.raises(TypeError, match="a dask array is expected"):
+        NMF(4).fit(dask.delayed(data)())
+
+
 @pytest.mark.parametrize("model", [GNMF(4), WSF(4), GDNMF((8, 4)), DeepSemiNMF((8, 4), activation="stanh")], ids=repr)
 def test_models_whose_rows_depend_on_each_other_say_so(model):
     with pytest.raises(ValueError, match="takes no dask arrays"):

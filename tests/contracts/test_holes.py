@@ -169,6 +169,13 @@ def test_weights_that_make_no_sense_are_refused(weight, words):
         NMF(4).fit(holed()[0], entry_weight=weight)
 
 
+def test_the_weights_that_were_given_stay_as_they_were():
+    _, Y, _ = holed()
+    weight = sparse.csr_array(np.ones_like(Y))
+    NMF(4, random_state=0, tol=0, max_iter=2).fit(Y, entry_weight=weight)
+    assert (weight.data == 1).all()
+
+
 def test_dense_weights_of_sparse_data_are_refused():
     with pytest.raises(TypeError, match="entry_weight is dense, but X is sparse"):
         NMF(4).fit(sparse.csr_array(holed()[0]), entry_weight=np.ones((60, 25)))

@@ -153,6 +153,8 @@ class _Memory:
 
 def checked(X: da.Array) -> da.Array:
     """X with whole rows in its chunks, whose lengths must be known."""
+    if not isinstance(X, da.Array):
+        raise TypeError(f"X is a dask {type(X).__name__}, and a dask array is expected: X.to_dask_array(lengths=True).")
     if X.ndim != 2:
         raise ValueError(f"Expected 2D array, got a dask array of shape {X.shape}.")
     if any(np.isnan(length) for lengths in X.chunks for length in lengths):

@@ -189,6 +189,8 @@ class RowsWithHoles(RowsInMemory):
         Weights from 0 to 1.
     """
 
+    is_complete = False
+
     def __init__(self, X: Matrix, workers: Workers, weight: Matrix | None = None) -> None:
         self._weight = weight
         super().__init__(X, workers, _observed_sizes)

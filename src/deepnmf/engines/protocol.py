@@ -27,6 +27,7 @@ class Engine(ABC):
     sqnorm: float  # over the observed entries
     mean: float
     workers: Workers
+    is_complete = True  # whether every entry was observed, or has been filled in
 
     @abstractmethod
     def sweep(

@@ -289,7 +289,7 @@ class ChainEstimator(BatchLearner):
 
     def _whole(self, engine: Engine, task: Task, plan: LayerwisePlan) -> Engine:
         """Rows to pre-train on, complete: a wide layer cannot learn from holes what the narrow top says of them."""
-        if task.start.factors or engine.filled() is engine:
+        if task.start.factors or engine.is_complete:
             return engine
         codes, Z, _ = plan.fit_layer(engine, task.sizes[-1], 0.0, Objective(), 0)
         return engine.completed(codes, Z)

@@ -28,7 +28,7 @@ def observed(X: Matrix, entry_weight: EntryWeight) -> Observed:
         return _stored(X, entry_weight)
     weight = _checked(X, entry_weight)
     if sparse.issparse(weight):
-        return Observed(_at(weight, X), weight)
+        return _at(weight, X)
     return Observed(X, None if weight.min() == 1 else weight)
 
 
@@ -53,15 +53,13 @@ def _checked(X: Matrix, entry_weight: Any) -> Matrix:
     return weight
 
 
-def _at(weight: Matrix, X: Matrix) -> Matrix:
+def _at(weight: Matrix, X: Matrix) -> Observed:
     """The entries of X that have a weight, zeros among them stored; what is NaN counts nothing."""
     rows = np.repeat(np.arange(weight.shape[0]), np.diff(weight.indptr))
     values = np.asarray(X[rows, weight.indices], dtype=X.dtype).ravel()
     unseen = np.isnan(values)
-    if unseen.any():
-        values[unseen] = 0
-        weight.data = np.where(unseen, 0, weight.data)
-    return _with_data(weight, values)
+    values[unseen] = 0
+    return Observed(_with_data(weight, values), _with_data(weight, np.where(unseen, 0, weight.data)))
 
 
 def _with_data(pattern: Matrix, data: Array) -> Matrix:

@@ -71,7 +71,7 @@ class LayerwisePlan:
         filled = engine.filled()
         codes, Z = self.start(filled, rank)
         chain = Chain.of([Z], [theta], self.nonnegative)
-        if filled is engine:
+        if engine.is_complete:
             return codes, chain
         descent = linear_descent(filled, objective, self.solver)
         state, _ = minimise(
