@@ -98,13 +98,22 @@ def compared(published: Published, X: Array, fine_tuning: int, options: Options)
     (target, iterations), theirs = timed(lambda: published.run(X, options.published_pretraining, fine_tuning))
     fits = []
     for _ in range(options.repeats):
-        watch = Watch(target, limit=PATIENCE * theirs)
-        fits.append((timed(lambda watch=watch: model.fit(X, on_sweep=watch))[1], watch))
+        watch, seconds = timed(_until(target, model, X, limit=PATIENCE * theirs))
+        fits.append((seconds, watch))
     ours, watch = min(fits, key=lambda fit: fit[0])
     ratio = theirs / ours
     shown = f"{ratio:.1f}" if watch.reached else f"not reached ({ratio:.2f})"
     counted = [iterations, len(watch.losses)]
     return ratio, [named(model), f"{target:.6g}", *counted, in_seconds(theirs), in_seconds(ours), shown]
+
+
+def _until(target: float, model: Any, X: Array, limit: float) -> Callable[[], Watch]:
+    def run() -> Watch:
+        watch = Watch(target, limit)
+        model.fit(X, on_sweep=watch)
+        return watch
+
+    return run
 
 
 def _said(options: Options) -> str:

@@ -55,8 +55,10 @@ class Contender:
         """So many iterations from the start, and the seconds they take."""
         if self.solver.risky and n_iter not in self.losses:
             attempt(self.solver, self.problem, n_iter, AFFORDABLE)
-        W, H = self.problem.W.copy(), self.problem.H.copy()
-        factors, seconds = timed(lambda: self.solver.run(self.X, W, H, n_iter))
+        factors, seconds = timed(
+            lambda W, H: self.solver.run(self.X, W, H, n_iter),
+            lambda: (self.problem.W.copy(), self.problem.H.copy()),
+        )
         if n_iter not in self.losses:
             self.losses[n_iter] = loss(self.problem.X, *factors)
         self.seconds[n_iter] = min(seconds, self.seconds.get(n_iter, np.inf))
@@ -97,12 +99,15 @@ class Duel:
         if self.spent > ENOUGH and self.contender.solver is not LEADING:
             return
         self.spent += self.contender.run(self.n_iter)
-        watch = Watch(self.target, limit=max(PATIENCE * self.theirs, 0.5))
-        model, seconds = timed(lambda: ours(self.contender.problem, watch))
+        (watch, model), seconds = timed(self._ours)
         self.ours, self.sweeps = min(self.ours, seconds), model.n_iter_
         self.reached = self.reached and watch.reached
         found = loss(self.contender.problem.X, model.codes_[-1], model.components_)
         self.excess = max(self.excess, found / self.target - 1)
+
+    def _ours(self) -> tuple[Watch, NMF]:
+        watch = Watch(self.target, limit=max(PATIENCE * self.theirs, 0.5))
+        return watch, ours(self.contender.problem, watch)
 
     @property
     def target(self) -> float:
