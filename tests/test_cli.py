@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 import deepnmf
 from deepnmf import NMF, DeepNSNMF, cli
+from deepnmf.cli import demo
 
 MODELS = ("NMF", "DeepSemiNMF", "DeepNSNMF", "SparseDeepNMF")
 ROW = re.compile(r"(\d) +(\d+) +(\d+\.\d\d) +(\d\.\d{3}) +(\d\.\d{3}) +(\d\.\d{3})")
@@ -35,14 +36,14 @@ def test_demo_draws_four_models_and_prints_a_row_a_layer(tmp_path):
 
 
 def test_printed_scores_are_those_of_the_layer(tmp_path):
-    X, y = cli._digits()
+    X, y = demo._digits()
     models = [NMF(3, tol=1e-2, random_state=0), DeepNSNMF((6, 3), tol=1e-2, random_state=0)]
     console = Console(record=True, width=80)
-    cli._compare(models, X[:200], y[:200], tmp_path, console)
+    demo._compare(models, X[:200], y[:200], tmp_path, console)
     printed = printed_layers(console.export_text())
     assert [row[:2] for row in printed] == [(1, 3), (1, 6), (2, 3)]
     for row, (model, layer) in zip(printed, [(models[0], 0), (models[1], 0), (models[1], 1)], strict=True):
-        assert row[2:] == pytest.approx(cli._scores(model, layer, X[:200], y[:200]), abs=6e-3)
+        assert row[2:] == pytest.approx(demo._scores(model, layer, X[:200], y[:200]), abs=6e-3)
 
 
 def test_version_is_printed():
@@ -78,7 +79,7 @@ def test_an_interrupted_fit_ends_the_demo():
         raise KeyboardInterrupt
 
     with pytest.warns(UserWarning, match="Interrupted"), pytest.raises(typer.Abort):
-        cli._fit(NMF(3, random_state=0), cli._digits()[0], interrupt)
+        demo._fit(NMF(3, random_state=0), demo._digits()[0], interrupt)
 
 
 def test_without_typer_the_command_line_says_what_to_install(monkeypatch):

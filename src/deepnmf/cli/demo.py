@@ -1,26 +1,15 @@
-"""The command line: ``deepnmf demo``, ``deepnmf --version``.
-
-Examples
---------
->>> from typer.testing import CliRunner
->>> from deepnmf.cli import app
->>> print(CliRunner().invoke(app, ["--version"]).output)
-deepnmf ...
-"""
+"""``deepnmf demo``: four models on scikit-learn's digits."""
 
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from deepnmf.arrays import Array
-from deepnmf.version import __version__
-
-try:
-    import typer
-except ModuleNotFoundError as missing:
-    raise SystemExit("The command line needs typer, rich and matplotlib: pip install 'deepnmf[cli]'.") from missing
+from deepnmf.cli.failing import fail
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,9 +17,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from deepnmf.models.base import ChainEstimator
-
-# What only a command needs is imported inside it, so that --help waits for none of it.
-app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 DEMO_FOLDER = Path("deepnmf-demo")
 DIGIT_SHAPE = (8, 8)
@@ -40,23 +26,7 @@ CAPTION = """error: Frobenius norm of data minus reconstruction from the layer's
 accuracy, NMI: k-means on these codes; sparseness: Hoyer's, of the features"""
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"deepnmf {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def main(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
-    ] = False,
-) -> None:
-    """Deep matrix factorisation: parts, parts of parts, and the codes of every sample at every level."""
-
-
-@app.command()
-def demo(
+def command(
     output: Annotated[Path, typer.Option(help="Folder for the pictures, made if it is not there.")] = DEMO_FOLDER,
 ) -> None:
     """Fit four models to scikit-learn's digits, compare their layers and draw what they learnt."""
@@ -66,14 +36,9 @@ def demo(
         output.mkdir(parents=True, exist_ok=True)
         _compare(_models(), *_digits(), output, Console())
     except (FileExistsError, NotADirectoryError):
-        _fail(f"--output is {output}, but a file is in the way: expected a folder for the pictures.")
+        fail(f"--output is {output}, but a file is in the way: expected a folder for the pictures.")
     except OSError as error:
-        _fail(f"--output is {output}, but a picture cannot be written there: {error.strerror or error}.")
-
-
-def _fail(sentence: str) -> NoReturn:
-    typer.echo(sentence, err=True)
-    raise typer.Exit(1)
+        fail(f"--output is {output}, but a picture cannot be written there: {error.strerror or error}.")
 
 
 # ------------------------------------------------------------------------------------- the demo
