@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.io import savemat
 
 from deepnmf import datasets
 
@@ -34,9 +35,11 @@ def test_the_folder_may_come_from_the_environment(folder, monkeypatch):
 
 def test_what_is_missing_is_named(folder, monkeypatch):
     monkeypatch.delenv("DEEPNMF_DATA", raising=False)
-    with pytest.raises(FileNotFoundError, match="set DEEPNMF_DATA, or data_home, to the folder of yale_32x32.npz"):
+    with pytest.raises(
+        FileNotFoundError, match="set DEEPNMF_DATA, or data_home, to the folder of yale_32x32.npz or Yale_32x32.mat"
+    ):
         datasets.load("yale_32x32")
-    with pytest.raises(FileNotFoundError, match="there is no file tdt2_30.npz"):
+    with pytest.raises(FileNotFoundError, match="there is no file tdt2_30.npz or TDT2.mat"):
         datasets.load("tdt2_30", folder)
     with pytest.raises(ValueError, match="There is no data set 'mnist'"):
         datasets.load("mnist", folder)
@@ -46,3 +49,44 @@ def test_pickled_arrays_are_refused(tmp_path):
     np.savez(tmp_path / "yale_32x32.npz", X=np.array([{"a": 1}], dtype=object))
     with pytest.raises(ValueError, match="allow_pickle"):
         datasets.load("yale_32x32", tmp_path)
+
+
+def test_every_loader_says_what_it_looks_for_and_where_it_is_published(tmp_path):
+    loaders = [getattr(datasets, name) for name in datasets.__all__ if name.startswith("load_")]
+    assert len(loaders) == 13
+    for loader in loaders:
+        with pytest.raises(FileNotFoundError, match=r"there is no file \w+\.npz.* Its content: .* is published by \w+"):
+            loader(tmp_path)
+
+
+def test_pictures_of_a_mat_file_are_turned_upright_and_labels_start_at_0(tmp_path):
+    pictures = np.arange(3 * 1024).reshape(3, 32, 32) % 251
+    fea = pictures.swapaxes(1, 2).reshape(3, -1)  # column by column
+    savemat(tmp_path / "Yale_32x32.mat", {"fea": fea, "gnd": np.array([[2], [1], [2]])})
+    yale = datasets.load_yale(tmp_path)
+    assert (yale.data.reshape(3, 32, 32) == pictures).all()
+    assert list(yale.target) == [1, 0, 1]
+    assert tuple(yale.image_shape) == (32, 32)
+
+
+def test_a_sparse_mat_file_stays_sparse(tmp_path):
+    X = sparse.random(5, 7, density=0.4, format="csc", random_state=0)
+    savemat(tmp_path / "TDT2.mat", {"fea": X, "gnd": np.arange(1, 6)})
+    news = datasets.load_tdt2(tmp_path)
+    assert sparse.issparse(news.data)
+    assert (news.data.toarray() == X.toarray()).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("Yale_32x32.mat", b"not a file"), ("Yale_32x32.mat", b""), ("yale_32x32.npz", b"PK")]
+)
+def test_a_damaged_file_is_refused_in_one_sentence(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=f"{name} is no"):
+        datasets.load_yale(tmp_path)
+
+
+def test_a_mat_file_of_something_else_is_refused(tmp_path):
+    savemat(tmp_path / "Yale_32x32.mat", {"faces": np.ones((2, 2))})
+    with pytest.raises(ValueError, match="holds faces; expected fea"):
+        datasets.load_yale(tmp_path)
