@@ -19,7 +19,7 @@ try:
 except ModuleNotFoundError as missing:
     raise SystemExit("The command line needs typer, rich and matplotlib: pip install 'deepnmf[cli]'.") from missing
 
-from deepnmf.cli import demo
+from deepnmf.cli import demo, reproduce
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -39,5 +39,5 @@ def main(
     """Deep matrix factorisation: parts, parts of parts, and the codes of every sample at every level."""
 
 
-for name, module in {"demo": demo}.items():
+for name, module in {"demo": demo, "reproduce": reproduce}.items():
     app.command(name)(module.command)

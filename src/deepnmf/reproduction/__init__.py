@@ -1,0 +1,19 @@
+"""The papers' tables and figures, each with its command: ``deepnmf reproduce --list``.
+
+An experiment is a list of trials, which run in any order and are kept as they end, and a page made of what they gave.
+
+Examples
+--------
+>>> from deepnmf.reproduction import EXPERIMENTS
+>>> EXPERIMENTS["dnsnmf-yale"].title
+'Deep nsNMF, Table III: clustering Yale faces'
+"""
+
+from deepnmf.reproduction import deep_nsnmf
+from deepnmf.reproduction.experiment import Data, Experiment, Plan
+from deepnmf.reproduction.running import Kept, OtherResultsError, run
+from deepnmf.reproduction.writing import write_page
+
+__all__ = ["EXPERIMENTS", "Data", "Experiment", "Kept", "OtherResultsError", "Plan", "run", "write_page"]
+
+EXPERIMENTS = {experiment.name: experiment for module in (deep_nsnmf,) for experiment in module.EXPERIMENTS}

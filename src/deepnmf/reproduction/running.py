@@ -1,0 +1,115 @@
+"""Trials run in parallel, each one's rows kept as soon as it is done, so that a run can be broken off and go on."""
+
+import contextlib
+import json
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from joblib import Parallel, delayed
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from deepnmf.reproduction.experiment import Data, Experiment, Plan, Trial
+from deepnmf.reproduction.pages import source
+from deepnmf.reproduction.results import Results, Row, Value
+
+__all__ = ["Kept", "OtherResultsError", "run"]
+
+OnTrial = Callable[[int, int], None]
+
+
+class OtherResultsError(ValueError):
+    """The file of results belongs to another source or another plan."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The rows of the trials that are done: a file of JSON lines, the first of which says what the others are of."""
+
+    path: Path
+
+    def begin(self, experiment: Experiment, plan: Plan) -> None:
+        """Go on with what is there if it is of this source and plan, or begin."""
+        wanted = {"experiment": experiment.name, "plan": asdict(plan), "source": source()}
+        if not self.path.exists():
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.write_text(json.dumps(wanted) + "\n")
+            return
+        found = next(self._lines(), {})
+        if found != wanted:
+            raise OtherResultsError(
+                f"{self.path} holds results of another source or plan ({_difference(found, wanted)}): "
+                "--again discards them and begins anew."
+            )
+
+    def discard(self) -> None:
+        """Remove what is there."""
+        self.path.unlink(missing_ok=True)
+
+    def add(self, index: int, rows: Sequence[Row]) -> None:
+        """Append the rows of a trial in one write."""
+        with self.path.open("a") as file:
+            file.write(json.dumps({"trial": index, "rows": rows}) + "\n")
+
+    def read(self) -> dict[int, list[Row]]:
+        """The rows of each trial that is there."""
+        return {line["trial"]: line["rows"] for line in self._lines() if "trial" in line}
+
+    def _lines(self) -> Iterator[dict[str, Any]]:
+        for line in self.path.read_text().splitlines():
+            with contextlib.suppress(json.JSONDecodeError):  # the end of a run that was broken off while it wrote
+                yield json.loads(line)
+
+
+def _difference(found: dict[str, Any], wanted: dict[str, Any]) -> str:
+    return ", ".join(
+        f"{key} {found.get(key)} instead of {wanted[key]}" for key in wanted if found.get(key) != wanted[key]
+    )
+
+
+def run(
+    experiment: Experiment, plan: Plan, data: Data, kept: Kept, jobs: int | None = None, on_trial: OnTrial | None = None
+) -> Results:
+    """Run the trials that are not done yet, and return the rows of all."""
+    trials = experiment.trials(plan)
+    done = kept.read()
+    waiting = [index for index in range(len(trials)) if index not in done]
+    say = on_trial or (lambda done, total: None)
+    say(len(done), len(trials))
+    for index, rows in _in_parallel(experiment, [trials[i] for i in waiting], waiting, plan, data, jobs):
+        kept.add(index, rows)
+        done[index] = rows
+        say(len(done), len(trials))
+    return Results([row for index in range(len(trials)) for row in done[index]])
+
+
+def _in_parallel(
+    experiment: Experiment, trials: Sequence[Trial], indices: Sequence[int], plan: Plan, data: Data, jobs: int | None
+) -> Iterator[tuple[int, list[Row]]]:
+    calls = (delayed(_rows)(experiment, index, trial, plan, data) for index, trial in zip(indices, trials, strict=True))
+    n_jobs = min(jobs or os.cpu_count() or 1, max(len(trials), 1))
+    yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered")(calls)
+
+
+def _rows(experiment: Experiment, index: int, trial: Trial, plan: Plan, data: Data) -> tuple[int, list[Row]]:
+    """Run one trial on one thread: trials run beside each other."""
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        began = time.perf_counter()
+        rows = [dict(trial) | _plain(row) for row in experiment.run(trial, data, plan)]
+        seconds = time.perf_counter() - began
+    return index, [row | {"trial_seconds": 0.0 if place else round(seconds, 3)} for place, row in enumerate(rows)]
+
+
+def _plain(row: Row) -> Row:
+    """Numbers of numpy as numbers of Python."""
+    return {name: _plain_value(value) for name, value in row.items()}
+
+
+def _plain_value(value: Value) -> Value:
+    return value.item() if hasattr(value, "item") else value
