@@ -114,7 +114,7 @@ def _run_table(name: str, trial: Trial, data: Data, plan: Plan) -> Iterator[Row]
         model = settings[str(setting)].fit(SCALES[scale](X))
         default = int(scale == "unit" and setting == names[0])
         found = scores(model.codes_[-1], y, repetition, plan.size(RESTARTS, 2))
-        yield {"scale": scale, "setting": setting, "default": default} | found
+        yield found | {"scale": scale, "setting": setting, "default": default}
 
 
 def _published(name: str) -> dict[tuple[Value, Value], dict[str, float]]:
@@ -228,7 +228,7 @@ def _clustering_table(short: str, number: str, name: str, title: str) -> Experim
 # ----------------------------------------------------------------------------------------------------------- Fig. 9
 
 DEPTHS = {1: (), 2: (100,), 3: (200, 60), 4: (200, 100, 40), 5: (200, 120, 70, 30)}
-DEPTH_THETAS = (0.5, 0.0, 0.1, 0.3, 0.9)  # the default first
+DEPTH_THETAS = (0.1, 0.0, 0.3, 0.5, 0.9)  # the default first
 DEPTH_DATA = {"ORL": "orl_32x32", "Yale": "yale_32x32"}
 
 
@@ -247,7 +247,7 @@ def _run_depth(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
         sizes = (*(plan.size(size, 6) for size in DEPTHS[int(trial["depth"])]), k)
         model = DeepNSNMF(sizes, theta=theta, **_common(plan)).fit(normalize(X))
         found = scores(model.codes_[-1], y, repetition, plan.size(RESTARTS, 2))
-        yield {"theta": theta, "default": int(theta == DEPTH_THETAS[0])} | found
+        yield found | {"theta": theta, "default": int(theta == DEPTH_THETAS[0])}
 
 
 def _depth_page(results: Results) -> str:
