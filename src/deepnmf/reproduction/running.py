@@ -38,7 +38,7 @@ class Kept:
         wanted = {"experiment": experiment.name, "plan": asdict(plan), "source": source()}
         if not self.path.exists():
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            self.path.write_text(json.dumps(wanted) + "\n")
+            self.path.write_text(json.dumps(wanted))
             return
         found = next(self._lines(), {})
         if found != wanted:
@@ -52,9 +52,9 @@ class Kept:
         self.path.unlink(missing_ok=True)
 
     def add(self, index: int, rows: Sequence[Row]) -> None:
-        """Append the rows of a trial in one write."""
+        """Append the rows of a trial in one write; the break comes first, so that a line cut short spoils no other."""
         with self.path.open("a") as file:
-            file.write(json.dumps({"trial": index, "rows": rows}) + "\n")
+            file.write("\n" + json.dumps({"trial": index, "rows": rows}))
 
     def read(self) -> dict[int, list[Row]]:
         """The rows of each trial that is there."""
