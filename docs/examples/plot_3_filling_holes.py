@@ -6,7 +6,8 @@ NaN is an entry that was not observed. The model learns from the others, and say
 """
 
 # %%
-# Half of the pixels are hidden.
+# Half of the pixels are hidden. A picture then has some thirty numbers left for sixteen codes: a little ``alpha_W`` keeps
+# codes small that few pixels speak for.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -18,7 +19,7 @@ X = load_digits().data / 16
 rng = np.random.default_rng(0)
 hidden = rng.random(X.shape) < 0.5
 seen = np.where(hidden, np.nan, X)
-model = NMF(16, tol=1e-3, max_iter=1000, random_state=0).fit(seen)
+model = NMF(16, alpha_W=0.01, random_state=0).fit(seen)
 filled = np.where(hidden, model.inverse_transform(model.transform(seen)), X)
 
 
