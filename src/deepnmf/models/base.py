@@ -1,5 +1,6 @@
 """What every linear chain answers to, whichever paper it comes from."""
 
+import os
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ from deepnmf.models.checks import (
     layer_sizes,
 )
 from deepnmf.models.observed import EntryWeight
+from deepnmf.models.resuming import Keeping
 from deepnmf.objective import NO_GRAPHS, Activation, Chain, CodePenalty, Graphs, Objective
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.solvers import (
@@ -166,6 +168,8 @@ class ChainEstimator(BatchLearner):
         factors: Sequence[Array] | None = None,
         codes: Array | None = None,
         on_sweep: OnSweep | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_seconds: float = 30,
     ) -> Self:
         """Learn the factors.
 
@@ -185,24 +189,32 @@ class ChainEstimator(BatchLearner):
             Codes of the top layer to start from; by default they are solved for.
         on_sweep : callable, optional
             ``on_sweep(sweep, loss)``, called after each fine-tuning sweep; returning True stops.
+        checkpoint : path, optional
+            A file that keeps where the fit is, every `checkpoint_seconds` and when it is interrupted. The same call
+            goes on from it, to the same bits; it is removed when the fit is over.
+        checkpoint_seconds : float, default=30
 
         Returns
         -------
         self
         """
-        return self._fit(X, y, entry_weight=entry_weight, factors=factors, codes=codes, on_sweep=on_sweep)
+        keeping = Keeping(checkpoint, checkpoint_seconds, (X, y, entry_weight, factors, codes))
+        return self._fit(X, y, keeping, entry_weight=entry_weight, factors=factors, codes=codes, on_sweep=on_sweep)
 
     def _fit(
         self,
         X: Matrix,
-        known: object = None,
+        known: object,
+        keeping: Keeping,
         *,
         entry_weight: EntryWeight = None,
         factors: Sequence[Array] | None = None,
         codes: Array | None = None,
         on_sweep: OnSweep | None = None,
     ) -> Self:
-        return self._fitted(lambda: self._learn(X, known, entry_weight, self._start(factors, codes), on_sweep))
+        return self._fitted(
+            lambda run: self._learn(X, known, entry_weight, self._start(factors, codes), run, on_sweep), keeping
+        )
 
     def _start(self, factors: Sequence[Array] | None, codes: Array | None) -> Start:
         if self._begins_warm(factors, codes):
@@ -215,7 +227,7 @@ class ChainEstimator(BatchLearner):
         return replace(chain, factors=tuple(np.asarray(Z, dtype=np.float64) for Z in chain.factors))
 
     def _learn(
-        self, X: Matrix, known: object, entry_weight: EntryWeight, start: Start, on_sweep: OnSweep | None
+        self, X: Matrix, known: object, entry_weight: EntryWeight, start: Start, run: Run, on_sweep: OnSweep | None
     ) -> History:
         """Check, optimise, and keep the result."""
         data = self._observed(X, entry_weight, reset=True)
@@ -223,7 +235,7 @@ class ChainEstimator(BatchLearner):
         sizes = self._sizes(X.shape[1], start.factors)
         check_output_layer(self._output_layer_index, len(sizes))
         self._check_start(X, sizes, start)
-        run, start = Run(verbose=int(self.verbose)), start.in_double()
+        start = start.in_double()
         with Workers() as workers:  # scikit-learn's neighbours limit BLAS too: only within our own limit is that undone
             task = Task(sizes, start, self._graphs(X, known, len(sizes)), run, on_sweep)
             engine = self._rows(data, workers)

@@ -1,3 +1,4 @@
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
@@ -10,6 +11,7 @@ from deepnmf.engines import Engine, RowsInMemory, Workers
 from deepnmf.models.base import Init, RandomStateLike, Start, Task
 from deepnmf.models.labels import UNKNOWN, check_two_classes, described_classes, restored_classes, split_labels
 from deepnmf.models.nmf import PlainNMF
+from deepnmf.models.resuming import Keeping
 from deepnmf.objective import NO_GRAPHS
 from deepnmf.solvers import NNDSVD, History, OnSweep, Run
 
@@ -130,6 +132,8 @@ class CNMF(PlainNMF):
         *,
         factors: Sequence[Array] | None = None,
         on_sweep: OnSweep | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_seconds: float = 30,
     ) -> Self:
         """Learn the features.
 
@@ -142,14 +146,19 @@ class CNMF(PlainNMF):
             [Z] to start from whatever `init` says. Required by ``init="custom"``.
         on_sweep : callable, optional
             ``on_sweep(sweep, loss)``, called after each sweep; returning True stops.
+        checkpoint : path, optional
+            A file that keeps where the fit is, every `checkpoint_seconds` and when it is interrupted. The same call
+            goes on from it, to the same bits; it is removed when the fit is over.
+        checkpoint_seconds : float, default=30
 
         Returns
         -------
         self
         """
-        return self._fitted(lambda: self._learn_grouped(X, y, self._start(factors, None), on_sweep))
+        keeping = Keeping(checkpoint, checkpoint_seconds, (X, y, factors))
+        return self._fitted(lambda run: self._learn_grouped(X, y, self._start(factors, None), run, on_sweep), keeping)
 
-    def _learn_grouped(self, X: Matrix, y: object, start: Start, on_sweep: OnSweep | None) -> History:
+    def _learn_grouped(self, X: Matrix, y: object, start: Start, run: Run, on_sweep: OnSweep | None) -> History:
         """Check, optimise on the groups, and keep the result for the samples."""
         X = self._validated(X, reset=True)
         self.classes_, index = split_labels(y, X.shape[0])
@@ -159,7 +168,7 @@ class CNMF(PlainNMF):
         self._check_start(X, sizes, start)
         if not start.factors:
             self._check_rank_of_groups(sizes[0], (len(groups.counts), X.shape[1]))
-        task = Task(sizes, start.in_double(), NO_GRAPHS, Run(verbose=int(self.verbose)), on_sweep)
+        task = Task(sizes, start.in_double(), NO_GRAPHS, run, on_sweep)
         with Workers() as workers:
             engine = RowsInMemory(X, workers)
             grouped = self._grouped(engine, X, groups)

@@ -19,8 +19,9 @@ from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, Workers, is_on_cluster, is_streamed, row_source, rows_of
 from deepnmf.models.checks import FLOATS, check_any_observed, check_observed_non_negative
 from deepnmf.models.observed import EntryWeight, Observed, observed
+from deepnmf.models.resuming import Keeping
 from deepnmf.models.saving import save
-from deepnmf.solvers import History, decoded_residual_norm
+from deepnmf.solvers import History, Run, decoded_residual_norm
 
 
 class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -63,16 +64,19 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     # ------------------------------------------------------------------------------------- fitting
 
-    def _fitted(self, learn: Callable[[], History]) -> Self:
+    def _fitted(self, learn: Callable[[Run], History], keeping: Keeping) -> Self:
         """Check the parameters and learn; a fit that fails leaves the model as it was."""
         before = dict(self.__dict__)
         try:
             self._validate_params()
-            history = learn()
+            run = Run(int(self.verbose), keeping.checkpoints(self))
+            history = learn(run)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
+        if run.checkpoints is not None and not run.ended:
+            run.checkpoints.finish()
         self.loss_curve_ = np.array(history.losses)
         self.n_iter_ = len(history.losses)
         self.stop_reason_ = history.stop_reason

@@ -1,3 +1,4 @@
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -17,6 +18,7 @@ from deepnmf.models.checks import check_output_layer, check_rank, check_warm_sta
 from deepnmf.models.factorization import Factorization
 from deepnmf.models.labels import UNKNOWN, one_hot, split_labels
 from deepnmf.models.observed import Observed
+from deepnmf.models.resuming import Keeping
 from deepnmf.objective import ACTIVATIONS, Activation
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.objective.ladder import Ladder
@@ -198,7 +200,15 @@ class GDNMF(Factorization):
 
     # ------------------------------------------------------------------------------------- fitting
 
-    def fit(self, X: Matrix, y: Any = None, *, on_sweep: OnSweep | None = None) -> Self:
+    def fit(
+        self,
+        X: Matrix,
+        y: Any = None,
+        *,
+        on_sweep: OnSweep | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_seconds: float = 30,
+    ) -> Self:
         """Learn features, basis and, from labels, what tells the classes apart.
 
         Parameters
@@ -208,20 +218,24 @@ class GDNMF(Factorization):
             Labels, numbers or text; -1, None and NaN are unknown ones.
         on_sweep : callable, optional
             ``on_sweep(sweep, loss)``, called after each fine-tuning sweep; returning True stops.
+        checkpoint : path, optional
+            A file that keeps where the fit is, every `checkpoint_seconds` and when it is interrupted. The same call
+            goes on from it, to the same bits; it is removed when the fit is over.
+        checkpoint_seconds : float, default=30
 
         Returns
         -------
         self
         """
-        return self._fitted(lambda: self._learn(X, y, on_sweep))
+        keeping = Keeping(checkpoint, checkpoint_seconds, (X, y))
+        return self._fitted(lambda run: self._learn(X, y, run, on_sweep), keeping)
 
-    def _learn(self, X: Matrix, y: Any, on_sweep: OnSweep | None) -> History:
+    def _learn(self, X: Matrix, y: Any, run: Run, on_sweep: OnSweep | None) -> History:
         """Check, optimise, and keep the result."""
         X = self._validated(X, reset=True)
         sizes, basis_sizes = self._sizes(X.shape[1])
         self._check_start(X.shape, sizes, basis_sizes)
         classes, index = split_labels(y, X.shape[0])
-        run = Run(verbose=int(self.verbose))
         with Workers() as workers:
             engine = self._rows(Observed(X), workers)
             descent = TwoSidedDescent(engine, _labels(index, len(classes), X.dtype), float(self.label_weight))

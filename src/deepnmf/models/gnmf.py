@@ -1,3 +1,4 @@
+import os
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, Self
@@ -8,6 +9,7 @@ from sklearn.utils.validation import check_array
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator, without_solver
+from deepnmf.models.resuming import Keeping
 from deepnmf.objective import NO_GRAPHS, GraphPenalty, Graphs
 from deepnmf.objective.graphs import EdgeGraph, symmetric
 from deepnmf.solvers import OnSweep
@@ -93,6 +95,8 @@ class GNMF(ShallowEstimator):
         factors: Sequence[Array] | None = None,
         codes: Array | None = None,
         on_sweep: OnSweep | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_seconds: float = 30,
     ) -> Self:
         """Learn the features.
 
@@ -109,12 +113,17 @@ class GNMF(ShallowEstimator):
             Codes to start from; by default they are solved for.
         on_sweep : callable, optional
             ``on_sweep(sweep, loss)``, called after each sweep; returning True stops.
+        checkpoint : path, optional
+            A file that keeps where the fit is, every `checkpoint_seconds` and when it is interrupted. The same call
+            goes on from it, to the same bits; it is removed when the fit is over.
+        checkpoint_seconds : float, default=30
 
         Returns
         -------
         self
         """
-        return self._fit(X, graph, factors=factors, codes=codes, on_sweep=on_sweep)
+        keeping = Keeping(checkpoint, checkpoint_seconds, (X, graph, factors, codes))
+        return self._fit(X, graph, keeping, factors=factors, codes=codes, on_sweep=on_sweep)
 
     def _graphs(self, X: Matrix, known: Matrix | None, depth: int) -> Graphs:
         weights = self._neighbours(X) if known is None else _checked(known, X.shape[0])

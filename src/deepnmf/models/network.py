@@ -1,5 +1,6 @@
 """What `DeepNMFNetwork` and its one-layer case `SSNMF` share: everything but their parameters."""
 
+import os
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from deepnmf.models.factorization import Factorization
 from deepnmf.models.labels import UNKNOWN, described_classes, one_hot, restored_classes, split_labels
 from deepnmf.models.observed import EntryWeight
 from deepnmf.models.readout import Readout
+from deepnmf.models.resuming import Keeping
 from deepnmf.objective import Chain
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.objective.network import Network
@@ -93,6 +95,8 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         entry_weight: EntryWeight = None,
         factors: Sequence[Array] | None = None,
         on_sweep: OnSweep | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_seconds: float = 30,
     ) -> Self:
         """Learn the factors and, from whatever labels there are, how to predict the others.
 
@@ -113,12 +117,17 @@ class NetworkEstimator(ClassifierMixin, Factorization):
             pre-trained. Required by ``init="custom"``.
         on_sweep : callable, optional
             ``on_sweep(sweep, loss)``, called after each fine-tuning sweep; returning True stops.
+        checkpoint : path, optional
+            A file that keeps where the fit is, every `checkpoint_seconds` and when it is interrupted. The same call
+            goes on from it, to the same bits; it is removed when the fit is over.
+        checkpoint_seconds : float, default=30
 
         Returns
         -------
         self
         """
-        return self._fitted(lambda: self._learn(X, y, groups, entry_weight, factors, on_sweep))
+        keeping = Keeping(checkpoint, checkpoint_seconds, (X, y, groups, entry_weight, factors))
+        return self._fitted(lambda run: self._learn(X, y, groups, entry_weight, factors, run, on_sweep), keeping)
 
     def _learn(
         self,
@@ -127,6 +136,7 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         groups: object,
         entry_weight: EntryWeight,
         factors: Sequence[Array] | None,
+        run: Run,
         on_sweep: OnSweep | None,
     ) -> History:
         """Check, optimise, and keep the result."""
@@ -136,7 +146,6 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         factors = self._checked_start(X, factors)
         poolings = self._poolings(groups, X.shape[0])
         labels = KnownLabels(*split_labels(y, X.shape[0]))
-        run = Run(verbose=int(self.verbose))
         with Workers() as workers:
             engine = self._rows(data, workers)
             descent = NetworkDescent(

@@ -1,3 +1,4 @@
+import os
 import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
@@ -11,6 +12,7 @@ from sklearn.utils.validation import check_non_negative
 from deepnmf.arrays import Array, Matrix
 from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator, Start
 from deepnmf.models.observed import EntryWeight
+from deepnmf.models.resuming import Keeping
 from deepnmf.objective import Chain, ElasticNet, Objective
 from deepnmf.solvers import SOLVERS, OnSweep
 
@@ -151,6 +153,8 @@ class NMF(PlainNMF):
         W: Array | None = None,
         H: Array | None = None,
         on_sweep: OnSweep | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_seconds: float = 30,
     ) -> Self:
         """Learn the features.
 
@@ -166,6 +170,10 @@ class NMF(PlainNMF):
             Codes and features to start from, in scikit-learn's letters, for ``init="custom"``.
         on_sweep : callable, optional
             ``on_sweep(sweep, loss)``, called after each sweep; returning True stops.
+        checkpoint : path, optional
+            A file that keeps where the fit is, every `checkpoint_seconds` and when it is interrupted. The same call
+            goes on from it, to the same bits; it is removed when the fit is over.
+        checkpoint_seconds : float, default=30
 
         Returns
         -------
@@ -182,7 +190,8 @@ class NMF(PlainNMF):
         if H is not None:
             H = check_array(H, input_name="NMF (input H)")
         factors = None if H is None else [H]
-        return self._fit(X, entry_weight=entry_weight, factors=factors, codes=W, on_sweep=on_sweep)
+        keeping = Keeping(checkpoint, checkpoint_seconds, (X, entry_weight, W, H))
+        return self._fit(X, None, keeping, entry_weight=entry_weight, factors=factors, codes=W, on_sweep=on_sweep)
 
     @property
     def _tolerances(self) -> tuple[float, float]:

@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 
 from deepnmf.arrays import Array
 from deepnmf.objective import Chain
+from deepnmf.solvers.checkpoints import Checkpoints, Progress
 
 SETTLED = 14  # sweeps before the first gradient is compared with: inner steps grow for twelve
 WINDOW = 5  # sweeps over which the decrease is averaged: one sweep alone may be a restart
@@ -54,6 +55,7 @@ class Run:
     """One fit: who watches it, and whether it has been interrupted."""
 
     verbose: int = 0
+    checkpoints: Checkpoints | None = None
     ended: str | None = None  # why nothing iterates any more, in whatever stage: "interrupted" or "on_sweep"
     began: float = field(default_factory=time.perf_counter)
 
@@ -70,6 +72,15 @@ class Run:
         """Note a KeyboardInterrupt: nothing iterates after it, and what is there is kept."""
         self.ended = "interrupted"
         warnings.warn("Interrupted: the fit ends with the best factors found so far.", UserWarning, stacklevel=2)
+
+    def enter(self, state: State) -> tuple[int, Progress]:
+        """Begin a stage, or go on with it where a checkpoint has it."""
+        return (0, Progress(state)) if self.checkpoints is None else self.checkpoints.enter(state)
+
+    def keep(self, stage: int, progress: Progress, *, now: bool = False) -> None:
+        """Let a checkpoint have where a stage is."""
+        if self.checkpoints is not None:
+            self.checkpoints.keep(stage, progress, now=now)
 
 
 @dataclass(frozen=True)
@@ -98,9 +109,13 @@ def minimise(
     projected gradient is at most `tol`/100 ("optimality"). tol=0 switches both off. A third one is
     scikit-learn's: after some sweeps, the projected gradient is at most `drop` of the first one ("optimality").
     """
-    losses: list[float] = []
-    first = 0.0
-    reason = run.ended or "max_iter"
+    if run.ended:
+        return state, History((), run.ended)
+    number, begun = run.enter(state)
+    state, losses, first = begun.state, list(begun.losses), begun.first
+    if begun.reason is not None:
+        return state, History(begun.losses, begun.reason)
+    reason = "max_iter"
     while reason == "max_iter" and len(losses) < max_iter:
         try:
             state = advance(state)
@@ -113,9 +128,13 @@ def minimise(
                 reason = "optimality"
             elif tol > 0 and (state.exhausted or (len(losses) > WINDOW and _mean_decrease(losses) <= tol)):
                 reason = "decrease"
+            if reason == "max_iter":
+                run.keep(number, Progress(state, tuple(losses), first))
         except KeyboardInterrupt:
             run.interrupt()
             reason = "interrupted"
+    over = None if run.ended else reason  # what was stopped can go on
+    run.keep(number, Progress(state, tuple(losses), first, over), now=True)
     return state, History(tuple(losses), reason)
 
 

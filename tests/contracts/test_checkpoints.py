@@ -1,0 +1,183 @@
+"""A fit that was ended by whatever goes on from its checkpoint, to the same bits."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+import deepnmf
+from catalogue import SMALL, data, name_of
+from deepnmf import GDNMF, NMF, DeepNMFNetwork, DeepNSNMF, DeepSemiNMF
+from deepnmf.solvers import checkpoints
+
+pytestmark = pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning")
+
+
+KEPT = [
+    *SMALL,
+    NMF(4, solver="mu", random_state=0),
+    DeepSemiNMF((12, 8, 4), activation="square", init="kmeans", random_state=0),
+    DeepNMFNetwork((8, 4), pool_size=3, backprop=False, init="random", random_state=0),
+    GDNMF((8, 4), basis_sizes=8, paths="deep", activation="softplus", random_state=0),
+]
+
+
+class KilledError(BaseException):
+    """Stands for whatever ends a process."""
+
+
+def end_after(writes, monkeypatch):
+    """Let the process end right after so many checkpoints; return how many there were."""
+    original, seen = checkpoints.write, []
+
+    def write(*arguments):
+        original(*arguments)
+        seen.append(1)
+        if len(seen) == writes:
+            raise KilledError
+
+    monkeypatch.setattr(checkpoints, "write", write)
+    return seen
+
+
+def fitted(model, path=None):
+    X = data()
+    return clone(model).set_params(max_iter=12).fit(X, np.arange(len(X)) % 3, checkpoint=path, checkpoint_seconds=0)
+
+
+def assert_same(model, other):
+    for name in ("factors_", "features_", "codes_"):
+        for array, expected in zip(getattr(model, name), getattr(other, name), strict=True):
+            assert np.array_equal(array, expected)
+    assert np.array_equal(model.loss_curve_, other.loss_curve_)
+    assert model.stop_reason_ == other.stop_reason_
+    assert model.reconstruction_err_ == other.reconstruction_err_
+
+
+@pytest.mark.parametrize("model", KEPT, ids=name_of)
+def test_a_fit_that_was_killed_ends_with_the_bits_of_an_undisturbed_one(model, tmp_path, monkeypatch):
+    path = tmp_path / "fit.checkpoint"
+    undisturbed = fitted(model)
+    with monkeypatch.context() as patch:
+        seen = end_after(0, patch)
+        assert_same(fitted(model, path), undisturbed)
+    n_writes = len(seen)
+    assert n_writes >= 2
+    assert not path.exists()
+    for moment in sorted({1, n_writes // 2, n_writes - 1}):
+        with monkeypatch.context() as patch:
+            end_after(moment, patch)
+            with pytest.raises(KilledError):
+                fitted(model, path)
+        assert path.exists()
+        with monkeypatch.context() as patch:
+            remaining = end_after(0, patch)
+            assert_same(fitted(model, path), undisturbed)
+        assert len(remaining) <= n_writes - moment + 1  # what was done is not done again
+        assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("model", "X"),
+    [
+        (NMF(4, random_state=0), data() + 1e-9),
+        (NMF(4, random_state=0), data().astype(np.float32)),
+        (NMF(5, random_state=0), data()),
+        (NMF(4, random_state=1), data()),
+        (deepnmf.NSNMF(4, random_state=0), data()),
+    ],
+    ids=["data", "dtype", "size", "seed", "model"],
+)
+def test_a_checkpoint_of_another_fit_is_refused_and_left_alone(model, X, tmp_path, monkeypatch):
+    path = tmp_path / "fit.checkpoint"
+    with monkeypatch.context() as patch:
+        end_after(3, patch)
+        with pytest.raises(KilledError):
+            NMF(4, random_state=0).fit(data(), checkpoint=path, checkpoint_seconds=0)
+    content = path.read_bytes()
+    with pytest.raises(ValueError, match="belongs to a fit of other data, or with other settings"):
+        model.fit(X, checkpoint=path)
+    assert path.read_bytes() == content
+
+
+def test_an_interrupted_fit_leaves_a_checkpoint_to_go_on_from(tmp_path):
+    path, X = tmp_path / "fit.checkpoint", data()
+    model = DeepNSNMF((8, 4), random_state=0, tol=0, max_iter=30)
+
+    def interrupt(sweep, loss):
+        if sweep == 7:
+            raise KeyboardInterrupt
+
+    with pytest.warns(UserWarning, match="Interrupted"):
+        clone(model).fit(X, on_sweep=interrupt, checkpoint=path)
+    resumed, sweeps = clone(model), []
+    resumed.fit(X, on_sweep=lambda sweep, loss: sweeps.append(sweep), checkpoint=path)
+    assert sweeps[0] in (7, 8)
+    assert_same(resumed, clone(model).fit(X))
+
+
+@pytest.mark.parametrize("content", [b"", b"something else", b"\x10\0\0\0\0\0\0\0{}"])
+def test_a_file_that_is_no_checkpoint_is_refused_and_left_alone(content, tmp_path):
+    path = tmp_path / "mine"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="mine"):
+        NMF(3).fit(data(), checkpoint=path)
+    assert path.read_bytes() == content
+
+
+def test_a_model_file_is_no_checkpoint(tmp_path):
+    NMF(3, random_state=0).fit(data()).save(tmp_path / "model")
+    with pytest.raises(ValueError, match="is no checkpoint of a fit"):
+        NMF(3, random_state=0).fit(data(), checkpoint=tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"checkpoint": "nowhere/fit"}, "checkpoint is 'nowhere/fit': expected a file in a folder that is there"),
+        ({"checkpoint": "fit", "checkpoint_seconds": -1}, "checkpoint_seconds is -1: expected a number of seconds"),
+    ],
+)
+def test_a_place_that_cannot_be_is_refused(arguments, sentence, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=sentence):
+        NMF(3).fit(data(), **arguments)
+
+
+def test_a_random_state_that_cannot_be_kept_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="random_state to be an integer or None"):
+        NMF(3, random_state=np.random.RandomState(0)).fit(data(), checkpoint=tmp_path / "fit")
+
+
+def test_a_checkpoint_names_no_class_but_of_a_fit(tmp_path):
+    with pytest.raises(ValueError, match="nothing that a fit is made of"):
+        checkpoints.unpacked({"class": "os:system", "fields": {"command": "true"}}, {}, None)
+
+
+KILLED = """
+import sys, numpy as np, deepnmf
+X = np.random.default_rng(0).random((300, 60))
+model = deepnmf.DeepNSNMF((20, 5), random_state=0, tol=0, max_iter=60, pretrain_tol=0)
+model.fit(X, checkpoint=sys.argv[1], checkpoint_seconds=0)
+np.save(sys.argv[2], model.components_)
+"""
+
+
+def test_a_process_that_was_killed_goes_on(tmp_path):
+    """Signal 9, at a moment that is not ours to choose."""
+    path, result = tmp_path / "fit.checkpoint", tmp_path / "components.npy"
+    command = [sys.executable, "-c", KILLED, str(path), str(result)]
+    process = subprocess.Popen(command)
+    while process.poll() is None and not path.exists():
+        pass
+    os.kill(process.pid, signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    subprocess.run(command, check=True)
+    X = np.random.default_rng(0).random((300, 60))
+    undisturbed = DeepNSNMF((20, 5), random_state=0, tol=0, max_iter=60, pretrain_tol=0).fit(X)
+    assert np.array_equal(np.load(result), undisturbed.components_)
