@@ -1,21 +1,24 @@
 """k-means on codes, scored as the papers do and as one can without labels."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 import numpy as np
 from sklearn.cluster import KMeans
 
 from deepnmf.arrays import Array
 from deepnmf.metrics import clustering_accuracy, nmi
-from deepnmf.reproduction.results import Row
+from deepnmf.reproduction.results import Results, Row
 
-__all__ = ["PROTOCOLS", "clusterings", "scores"]
+__all__ = ["PROTOCOLS", "clusterings", "of_protocol", "scores"]
 
 RESTARTS = 20
 PROTOCOLS = {
     "paper": "the restart of k-means, and the setting of each model, with the best accuracy: both are chosen by looking at the labels",
     "blind": "the restart of k-means with the lowest inertia, and the defaults of each model: labels are only used to score",
 }
+Measures = Mapping[str, Callable[[Array, Array], float]]
+ACCURACY_AND_NMI: Measures = MappingProxyType({"accuracy": clustering_accuracy, "nmi": nmi})
 
 
 def clusterings(codes: Array, n_clusters: int, seed: int, restarts: int = RESTARTS) -> list[tuple[float, Array]]:
@@ -24,15 +27,22 @@ def clusterings(codes: Array, n_clusters: int, seed: int, restarts: int = RESTAR
     return [(model.inertia_, model.labels_) for model in found]
 
 
-def scores(codes: Array, y: Array, seed: int, restarts: int = RESTARTS) -> Row:
-    """Accuracy and NMI of the restart that is best by the labels (`paper_`), and of that with the lowest inertia (`blind_`)."""
+def scores(codes: Array, y: Array, seed: int, restarts: int = RESTARTS, measures: Measures = ACCURACY_AND_NMI) -> Row:
+    """Measures of the restart whose first measure is best by the labels (`paper_`), and of that with the lowest inertia (`blind_`)."""
     found = clusterings(np.asarray(codes), len(np.unique(y)), seed, restarts)
-    accuracies = [clustering_accuracy(y, clusters) for _, clusters in found]
+    first = next(iter(measures.values()))
+    by_labels = [first(y, clusters) for _, clusters in found]
     chosen: Mapping[str, Array] = {
-        "paper": found[int(np.argmax(accuracies))][1],
+        "paper": found[int(np.argmax(by_labels))][1],
         "blind": min(found, key=lambda pair: pair[0])[1],
     }
-    row: Row = {}
-    for protocol, clusters in chosen.items():
-        row |= {f"{protocol}_accuracy": clustering_accuracy(y, clusters), f"{protocol}_nmi": nmi(y, clusters)}
-    return row
+    return {
+        f"{protocol}_{name}": measure(y, clusters)
+        for protocol, clusters in chosen.items()
+        for name, measure in measures.items()
+    }
+
+
+def of_protocol(results: Results, protocol: str, measure: str) -> Results:
+    """The rows of the `setting` that is best on average by the labels, or of the `default` one."""
+    return results.where(default=1) if protocol == "blind" else results.best("setting", f"paper_{measure}")
