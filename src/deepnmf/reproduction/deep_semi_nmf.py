@@ -1,4 +1,4 @@
-"""Deep Semi-NMF (Trigeorgis, Bousmalis, Zafeiriou & Schuller, 2017): Table 1, and Fig. 6, 8 and 10."""
+"""Deep Semi-NMF (Trigeorgis, Bousmalis, Zafeiriou & Schuller, 2017): Table 1, and Fig. 8 and 10."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -15,12 +15,12 @@ from deepnmf.preprocessing import ImageGradientOrientations
 from deepnmf.reproduction.clustering import PROTOCOLS, RESTARTS, of_protocol, scores
 from deepnmf.reproduction.experiment import Data, Experiment, Plan, Trial
 from deepnmf.reproduction.faces import unit_faces
-from deepnmf.reproduction.layers import STARTS, random_sizes
+from deepnmf.reproduction.layers import STARTS
 from deepnmf.reproduction.pages import table
 from deepnmf.reproduction.pictures import draw_curves
 from deepnmf.reproduction.results import Results, Row, Value
 
-__all__ = ["EXPERIMENTS"]
+__all__ = ["EXPERIMENTS", "PUBLISHED_ERRORS", "settings_of"]
 
 PIE = "pie_pose27"
 COMPONENTS = (20, 30, 40, 50, 60, 70)
@@ -38,7 +38,7 @@ PUBLISHED_ERRORS = {
 MIXED = ("Semi-NMF", "Deep Semi-NMF")  # those that take data of both signs
 
 
-def _settings(model: str, k: int, common: dict[str, Any], plan: Plan) -> dict[str, Any]:
+def settings_of(model: str, k: int, common: dict[str, Any], plan: Plan) -> dict[str, Any]:
     """The settings of a model that are tried, by name; the first is that of the defaults."""
     k, deep = plan.size(k, 4), (plan.size(WIDE, 6), plan.size(k, 4))
     match model:
@@ -72,7 +72,7 @@ def _run_errors(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
         yield {"error": float(np.linalg.norm(np.linalg.svd(X, compute_uv=False)[plan.size(k, 4) :])), "sweeps": 0}
         return
     common = {"random_state": 0, "max_iter": plan.size(200, 3)}
-    fitted = next(iter(_settings(model, k, common, plan).values())).fit(X)
+    fitted = next(iter(settings_of(model, k, common, plan).values())).fit(X)
     yield {"error": fitted.reconstruction_err_, "sweeps": fitted.n_iter_}
 
 
@@ -136,7 +136,7 @@ def _run_pie(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
     """Every setting of one model, each scored by both protocols."""
     repetition = int(trial["repetition"])
     X, y = _input(str(trial["input"]), data)
-    settings = _settings(str(trial["model"]), int(trial["k"]), _common(repetition, plan), plan)
+    settings = settings_of(str(trial["model"]), int(trial["k"]), _common(repetition, plan), plan)
     for place, setting in enumerate(plan.some(settings)):
         codes = settings[setting].fit(X).codes_[-1]
         found = scores(codes, y, repetition, plan.size(RESTARTS, 2))
@@ -168,7 +168,7 @@ def _pie_page(results: Results) -> str:
         "so that only the models with signed features take them.",
         "\n".join(f"- `{protocol}`: {said}." for protocol, said in PROTOCOLS.items()),
         "Settings, the default first: "
-        + "; ".join(f"{model}: {' / '.join(_settings(model, 20, {}, Plan()))}" for model in INPUTS["pixels"])
+        + "; ".join(f"{model}: {' / '.join(settings_of(model, 20, {}, Plan()))}" for model in INPUTS["pixels"])
         + ".\nIn `paper` one is chosen for all k, by the mean accuracy.",
     ]
     for name, protocol in product(INPUTS, PROTOCOLS):
@@ -210,53 +210,6 @@ def _draw_pie(results: Results, data: Data, plan: Plan, folder: Path) -> list[st
     return lines
 
 
-# ----------------------------------------------------------------------------------------------------------- Fig. 6
-
-DEPTHS = (2, 3, 4, 5)
-DRAWS, PUBLISHED_DRAWS = 10, 200
-TOP, MEAN = 40, 400
-
-
-def _depth_trials(plan: Plan) -> list[Trial]:
-    return [{"depth": d, "repetition": draw} for d, draw in product(plan.some(DEPTHS), plan.repeats(DRAWS))]
-
-
-def _run_depth(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
-    """One draw of layer sizes, from the default start and from a random one."""
-    repetition, depth = int(trial["repetition"]), int(trial["depth"])
-    drawn = random_sizes(depth, TOP, MEAN, repetition)
-    sizes = tuple(range(3 + depth, 3, -1)) if plan.quick else drawn
-    X, y = unit_faces(data, PIE)
-    for start in STARTS[:2]:
-        model = DeepSemiNMF(sizes, init=start, **_common(repetition, plan)).fit(X)
-        found = scores(model.codes_[-1], y, repetition, plan.size(RESTARTS, 2))
-        about: Row = {
-            "sizes": ", ".join(map(str, drawn)),
-            "setting": f"start {start}",
-            "default": int(start == STARTS[0]),
-        }
-        yield about | found | {"error": model.reconstruction_err_}
-
-
-def _depth_page(results: Results) -> str:
-    rows = []
-    for depth in results.distinct("depth"):
-        some = results.where(depth=depth)
-        chosen = {protocol: of_protocol(some, protocol, "accuracy") for protocol in PROTOCOLS}
-        cells = [chosen[protocol].spread(f"{protocol}_accuracy", 1, 100) for protocol in PROTOCOLS]
-        rows.append([depth, cells[0], chosen["paper"].rows[0]["setting"], cells[1], chosen["blind"].spread("error")])
-    return "\n\n".join(
-        [
-            f"Linear `DeepSemiNMF` of all faces with {TOP} components on top; the widths below are drawn from an exponential distribution with mean {MEAN} and\n"
-            f"sorted, none below the top one's or above 1000. {len(results.distinct('repetition'))} draws for each depth (the paper has {PUBLISHED_DRAWS} for all). k-means on the top codes, {RESTARTS} restarts;\n"
-            "accuracy in per cent. `paper`: the best restart and the better of two starts (SVD, random), by the labels; `blind`: lowest inertia and\n"
-            "the default start (SVD). The paper draws the figure and gives no numbers. While no layer is narrower than the top one, the error\n"
-            "of the linear model's optimum is the same at every depth.",
-            table(["layers", "accuracy, `paper`", "its start", "accuracy, `blind`", "‖X - X̂‖_F, `blind`"], rows),
-        ]
-    )
-
-
 EXPERIMENTS = (
     Experiment(
         name="dsnmf-errors",
@@ -274,13 +227,5 @@ EXPERIMENTS = (
         run=_run_pie,
         page=_pie_page,
         draw=_draw_pie,
-    ),
-    Experiment(
-        name="dsnmf-depth",
-        title="Deep Semi-NMF, Fig. 6: accuracy by depth",
-        data=(PIE,),
-        trials=_depth_trials,
-        run=_run_depth,
-        page=_depth_page,
     ),
 )

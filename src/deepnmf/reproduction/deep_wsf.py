@@ -188,8 +188,8 @@ def _xor_page(results: Results) -> str:
             table(
                 ["codes of", *(f"d = {d:g}, {100 * share:g} % of the labels" for d, share in settings)], [*rows, best]
             ),
-            "The paper calls the separation infeasible with one layer of Semi-NMF, since that is a linear map. Nonnegative codes of more components than\n"
-            "coordinates are no linear map of the points: compare two components with four, one a cloud. It draws the codes and gives no numbers.",
+            "The paper calls the separation infeasible with one layer of Semi-NMF, since that is a linear map. Nonnegative codes are none: compare two components\n"
+            "with four, one a cloud. The paper draws the codes and gives no numbers.",
         ]
     )
 

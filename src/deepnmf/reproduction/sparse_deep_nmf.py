@@ -1,6 +1,6 @@
-"""Sparse Deep NMF (Guo & Zhang, 2019): Table III, with Fig. 7 in it, and Fig. 1 and 2."""
+"""Sparse Deep NMF (Guo & Zhang, 2019): Table III, with Fig. 7 in it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
 
@@ -16,9 +16,9 @@ from deepnmf.reproduction.layers import STARTS
 from deepnmf.reproduction.pages import table
 from deepnmf.reproduction.results import Results, Row
 
-__all__ = ["EXPERIMENTS", "MEASURES", "PIE", "PROTOCOLS", "RESTARTS", "SPARSE", "SPLITS", "TESTED", "settings_of"]
+__all__ = ["EXPERIMENTS", "MEASURES", "PIE", "RESTARTS", "SPARSE", "SPLITS", "SWEEPS", "TESTED", "kinds", "settings_of"]
 
-PIE, ORL = "pie_pose27", "orl_32x32"
+PIE = "pie_pose27"
 SPLITS, TESTED, RESTARTS = 7, 6, 10
 SIZES = (600, 160)
 SWEEPS = 40
@@ -81,7 +81,7 @@ def settings_of(model: str, sizes: Sequence[int], activation: str, seed: int, pl
 # -------------------------------------------------------------------------------------------------------- Table III
 
 
-def _kinds() -> dict[tuple[str, str], None]:
+def kinds() -> dict[tuple[str, str], None]:
     """Models of Table III, linear or with the root function, in its order."""
     titles = (title.partition(" (") for title in PUBLISHED)
     return {(model, "linear" if kind in ("", "linear)") else "root"): None for model, _, kind in titles}
@@ -90,7 +90,7 @@ def _kinds() -> dict[tuple[str, str], None]:
 def _pie_trials(plan: Plan) -> list[Trial]:
     return [
         {"model": model, "activation": activation, "split": split}
-        for (model, activation), split in product(_kinds(), plan.repeats(SPLITS))
+        for (model, activation), split in product(kinds(), plan.repeats(SPLITS))
         if model in ("Deep Semi-NMF", "SDNMF/L") or not plan.quick
     ]
 
@@ -182,72 +182,6 @@ def _below(results: Results) -> str:
     return "\n\n".join(["## Against the paper, row by row", f"{said} {counted}", "\n".join(lines)])
 
 
-# ----------------------------------------------------------------------------------------------------- Fig. 1 and 2
-
-EXPERIMENTS_ON_ORL, TESTED_ON_ORL = 20, 2
-FIRST_SIZES = (100, 200, 300, 400, 500, 600, 700, 800)
-TOP_SIZES = (160, 80, 120)
-PUBLISHED_CHOICE = {"Deep Semi-NMF": 700, "DNMF": 300, "SDNMF/RL2": 500}  # k1 at k2 = 160
-SINGLE = ("PgNMF", "NeNMF")
-
-
-def _orl_trials(plan: Plan) -> list[Trial]:
-    """Every k1 below k2 = 160; single layers, and the paper's k1, at every k2."""
-    deep = plan.some(("Deep Semi-NMF", *SPARSE))
-    first = [(model, k1, TOP_SIZES[0]) for k1, model in product(plan.some(FIRST_SIZES), deep)]
-    chosen: Mapping[str, int] = dict.fromkeys(SINGLE, 0) | PUBLISHED_CHOICE
-    second = [(model, k1, k2) for k2 in plan.some(TOP_SIZES) for model, k1 in plan.some(chosen.items())]
-    return [
-        {"model": model, "k1": k1, "k2": k2, "repetition": repetition}
-        for (model, k1, k2), repetition in product(dict.fromkeys(first + second), plan.repeats(EXPERIMENTS_ON_ORL))
-    ]
-
-
-def _run_orl(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
-    model, repetition = str(trial["model"]), int(trial["repetition"])
-    sizes = (6, 4) if plan.quick else (int(trial["k1"]), int(trial["k2"]))
-    X, y = unit_faces(data, ORL)
-    train, test = divided(y, repetition, TESTED_ON_ORL)
-    default = next(iter(settings_of(model, sizes, "linear", repetition, plan).values()))
-    yield scores(default.fit(X[train]).transform(X[test]), y[test], repetition, plan.size(RESTARTS, 2), MEASURES)
-
-
-def _orl_page(results: Results) -> str:
-    parts = [
-        f"Four fifths of the faces are trained on, the others ({TESTED_ON_ORL} of each of 40 people) encoded with the factors fixed and clustered by k-means.\n"
-        f"{len(results.distinct('repetition'))} experiments (the paper has {EXPERIMENTS_ON_ORL}), mean and deviation over them. The pictures are the aligned ones of 32 x 32 pixels; the paper's have\n"
-        f"112 x 92. Linear models at their defaults, samples at unit norm, single precision, at most {SWEEPS} sweeps. The protocols differ in\n"
-        f"one thing: of {RESTARTS} restarts of k-means `paper` takes the one with the best NMI, by the labels, and `blind` that with the lowest\n"
-        "inertia. The paper shows boxes and gives no numbers."
-    ]
-    for measure, protocol in product(("nmi", "er"), PROTOCOLS):
-        parts += [f"## Fig. 1: {measure.upper()} with layers (k1, 160), protocol `{protocol}`"]
-        parts += [_by_first_size(results.where(k2=TOP_SIZES[0]), f"{protocol}_{measure}")]
-    parts += [
-        "## Fig. 2: NMI by k2",
-        "The k1 of the deep models is the one that the paper names for k2 = 160; it chose one for every k2.",
-    ]
-    return "\n\n".join([*parts, *(_by_top_size(results, protocol) for protocol in PROTOCOLS)])
-
-
-def _by_first_size(results: Results, column: str) -> str:
-    models = ("Deep Semi-NMF", *SPARSE)
-    sizes = [k1 for k1 in FIRST_SIZES if k1 in results.distinct("k1")]
-    rows = [[k1, *(results.where(model=model, k1=k1).spread(column) for model in models)] for k1 in sizes]
-    flat = [f"{model}: {results.where(model=model).spread(column)}" for model in SINGLE]
-    return "\n\n".join([table(["k1", *models], rows), f"Single layers of 160: {', '.join(flat)}."])
-
-
-def _by_top_size(results: Results, protocol: str) -> str:
-    models: Mapping[str, int] = dict.fromkeys(SINGLE, 0) | PUBLISHED_CHOICE
-    head = [f"k2, `{protocol}`", *(f"{model}, k1 = {k1}" if k1 else model for model, k1 in models.items())]
-    rows = []
-    for k2 in sorted(map(int, results.distinct("k2"))):
-        some = [results.where(model=model, k1=k1, k2=k2) for model, k1 in models.items()]
-        rows.append([k2, *(cell.spread(f"{protocol}_nmi") for cell in some)])
-    return table(head, rows)
-
-
 EXPERIMENTS = (
     Experiment(
         name="sdnmf-pie",
@@ -256,13 +190,5 @@ EXPERIMENTS = (
         trials=_pie_trials,
         run=_run_pie,
         page=_pie_page,
-    ),
-    Experiment(
-        name="sdnmf-orl",
-        title="Sparse Deep NMF, Fig. 1 and 2: clustering ORL faces",
-        data=(ORL,),
-        trials=_orl_trials,
-        run=_run_orl,
-        page=_orl_page,
     ),
 )
