@@ -42,13 +42,12 @@ def draw_rows(rows: Mapping[str, Array], captions: Sequence[str], image_shape: S
     said = iter(captions)
     for part, (title, pictures) in zip(figure.subfigures(len(rows), squeeze=False)[:, 0], rows.items(), strict=True):
         part.suptitle(title, fontsize=9, x=0.01, ha="left")
-        for axes, picture in zip(
-            part.subplots(1, widest), [*pictures] + [None] * (widest - len(pictures)), strict=True
-        ):
+        cells = part.subplots(1, widest, squeeze=False)[0]
+        for axes in cells:
             axes.set_axis_off()
-            if picture is not None:
-                axes.imshow(picture.reshape(image_shape), cmap="gray")
-                axes.set_title(next(said), fontsize=8, pad=2)
+        for axes, picture in zip(cells, pictures, strict=False):
+            axes.imshow(picture.reshape(image_shape), cmap="gray")
+            axes.set_title(next(said), fontsize=8, pad=2)
     figure.savefig(path, dpi=150)
 
 
