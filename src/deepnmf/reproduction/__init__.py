@@ -9,12 +9,12 @@ Examples
 'Deep nsNMF, Table III: clustering Yale faces'
 """
 
-from deepnmf.reproduction import deep_nsnmf, gdnmf, gdnmf_parts, gdnmf_runtime, gdnmf_sensitivity
+from deepnmf.reproduction import deep_nsnmf, gdnmf, gdnmf_parts, gdnmf_runtime, gdnmf_sensitivity, network
 from deepnmf.reproduction.experiment import Data, Experiment, Plan
 from deepnmf.reproduction.running import Kept, OtherResultsError, run
 from deepnmf.reproduction.writing import write_page
 
 __all__ = ["EXPERIMENTS", "Data", "Experiment", "Kept", "OtherResultsError", "Plan", "run", "write_page"]
 
-MODULES = (deep_nsnmf, gdnmf, gdnmf_parts, gdnmf_sensitivity, gdnmf_runtime)
+MODULES = (deep_nsnmf, network, gdnmf, gdnmf_parts, gdnmf_sensitivity, gdnmf_runtime)
 EXPERIMENTS = {experiment.name: experiment for module in MODULES for experiment in module.EXPERIMENTS}
