@@ -9,12 +9,22 @@ Examples
 'Deep nsNMF, Table III: clustering Yale faces'
 """
 
-from deepnmf.reproduction import deep_nsnmf, gdnmf, gdnmf_parts, gdnmf_runtime, gdnmf_sensitivity, network
+from deepnmf.reproduction import (
+    deep_nsnmf,
+    gdnmf,
+    gdnmf_parts,
+    gdnmf_runtime,
+    gdnmf_sensitivity,
+    genes,
+    network,
+    topics,
+    unmixing,
+)
 from deepnmf.reproduction.experiment import Data, Experiment, Plan
 from deepnmf.reproduction.running import Kept, OtherResultsError, run
 from deepnmf.reproduction.writing import write_page
 
 __all__ = ["EXPERIMENTS", "Data", "Experiment", "Kept", "OtherResultsError", "Plan", "run", "write_page"]
 
-MODULES = (deep_nsnmf, network, gdnmf, gdnmf_parts, gdnmf_sensitivity, gdnmf_runtime)
+MODULES = (deep_nsnmf, network, gdnmf, gdnmf_parts, gdnmf_sensitivity, gdnmf_runtime, unmixing, topics, genes)
 EXPERIMENTS = {experiment.name: experiment for module in MODULES for experiment in module.EXPERIMENTS}
