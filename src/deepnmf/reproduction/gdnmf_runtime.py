@@ -36,7 +36,7 @@ PUBLISHED = {
         "SGDNMF": 305.85,
         "GD²NMF": 61.95,
     },
-    "Yale": {"CNMF": 1.52, "DNBMF": 5.46, "Deep Semi-NMF": 32.0, "Deep WSF": 36.29, "SGDNMF": 15.47, "GD²NMF": 3.91},
+    "Yale": {"CNMF": 1.52, "DNBMF": 5.46, "Deep Semi-NMF": 32, "Deep WSF": 36.29, "SGDNMF": 15.47, "GD²NMF": 3.91},
 }
 
 

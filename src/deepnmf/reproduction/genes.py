@@ -33,12 +33,17 @@ def _features(model: Any, X: Matrix, y: Array, classes: Sequence[str], genes: Se
     features, codes = layers_of(model, X)[-1]
     heaviest, own = top_names(model, -1, genes, n), own_names(features, genes, n)
     strongest = codes.argmax(axis=1)
-    for place, names in enumerate(zip(heaviest, own, strict=True)):
-        members = y[strongest == place]
-        most = np.bincount(members).argmax() if len(members) else -1
-        said = f"{classes[most]} ({np.mean(members == most):.0%} of {len(members)})" if len(members) else "none"
-        genes_of = {"heaviest": "; ".join(names[0]), "own": "; ".join(names[1])}
-        yield {"part": "feature", "feature": place + 1, "strongest_in": said} | genes_of
+    for place in range(len(features)):
+        genes_of: Row = {"heaviest": "; ".join(heaviest[place]), "own": "; ".join(own[place])}
+        said = _majority(y[strongest == place], classes)
+        yield genes_of | {"part": "feature", "feature": place + 1, "strongest_in": said}
+
+
+def _majority(members: Array, classes: Sequence[str]) -> str:
+    if not len(members):
+        return "none"
+    counts = np.bincount(members)
+    return f"{classes[int(counts.argmax())]} ({counts.max() / len(members):.0%} of {len(members)})"
 
 
 def _feature_table(some: Results) -> str:
@@ -51,7 +56,7 @@ def _feature_table(some: Results) -> str:
 LEUKEMIA = "leukemia_golub"
 BELOW = 10
 LEUKEMIA_GENES = 5
-VALUES: dict[str, Callable[[Array], Array]] = {"as measured": np.asarray, "logarithm": lambda X: np.log2(1 + X)}
+VALUES: dict[str, Callable[[Array], Array]] = {"as measured": np.asarray, "in logarithms": lambda X: np.log2(1 + X)}
 
 
 def _leukemia_trials(plan: Plan) -> list[Trial]:
@@ -77,9 +82,8 @@ def _run_leukemia(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
     *_, top = layer_scores(model, X, y, int(trial["draw"]), plan)
     yield top | {"part": "top"}
     if trial["start"] == "default" and trial["model"] in SHOWN:
-        genes = [
-            f"{described} ({gene})" for described, gene in zip(bunch.gene_descriptions, bunch.gene_ids, strict=True)
-        ]
+        described = (str(text).strip('"') for text in bunch.gene_descriptions)
+        genes = [f"{text} ({gene})" for text, gene in zip(described, bunch.gene_ids, strict=True)]
         yield from _features(model, X, y, kinds, genes, LEUKEMIA_GENES)
 
 
@@ -112,7 +116,7 @@ def _leukemia_findings(some: Results) -> str:
         means = {model: found.where(model=model).mean("strongest_accuracy") for model in MODELS}
         best = [model for model, mean in means.items() if mean == max(means.values())]
         lines.append(
-            f"- k = {k}, values {values}, default start: {max(means.values()):.1%} by {' and '.join(best)}; NMF {means['NMF']:.1%}, scikit-learn's {means[MODELS[0]]:.1%}."
+            f"- k = {k}, values {values}, default start: {max(means.values()):.1%} by {', '.join(best)}; NMF {means['NMF']:.1%}, scikit-learn's {means[MODELS[0]]:.1%}."
         )
     return "\n".join(lines)
 

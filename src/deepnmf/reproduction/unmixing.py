@@ -173,7 +173,9 @@ def _draw_scene(data: Data, pixels: str, plan: Plan, path: Path) -> None:
         for material, spectrum in zip(names, spectra, strict=True):
             row[-1].plot(spectrum / max(spectrum.max(), 1e-12), label=material)
         row[-1].set(xlabel="band")
-    panels[0, -1].legend(frameon=False, fontsize="small")
+    figure.legend(
+        *panels[0, -1].get_legend_handles_labels(), loc="outside upper right", ncols=len(names), frameon=False
+    )
     figure.savefig(path, dpi=100)
 
 
