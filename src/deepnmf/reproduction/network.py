@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,8 @@ from deepnmf.metrics import purity, sparseness
 from deepnmf.models import SSNMF, DeepNMFNetwork
 from deepnmf.reproduction.experiment import Data, Experiment, Plan, Trial
 from deepnmf.reproduction.labelled import given_labels
-from deepnmf.reproduction.network_pages import draw_accuracies, network_page
-from deepnmf.reproduction.results import Row
+from deepnmf.reproduction.network_pages import draw_accuracies, draw_heads, network_page
+from deepnmf.reproduction.results import Results, Row
 from deepnmf.reproduction.sequences import FOLDS, Reader, Sequences, Split, bird_frames, document_chunks, split
 
 __all__ = ["EXPERIMENTS"]
@@ -73,6 +74,11 @@ def _model(setting: Setting, trial: Trial, plan: Plan) -> Any:
     return DeepNMFNetwork((rank,) * layers, pool_size=int(trial["pool"]), backprop=backprop, **parameters)
 
 
+def _fitted(setting: Setting, trial: Trial, parts: Split, plan: Plan) -> Any:
+    labels = given_labels(parts.fitted.y, parts.known)
+    return _model(setting, trial, plan).fit(parts.fitted.X, labels, groups=parts.fitted.groups)
+
+
 def _run(setting: Setting, trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
     rows = setting.rows(data[setting.data])
     if trial["start"] == "angles":
@@ -82,9 +88,8 @@ def _run(setting: Setting, trial: Trial, data: Data, plan: Plan) -> Iterator[Row
     if trial["start"] == "baseline":
         yield _baseline(parts)
         return
-    model = _model(setting, trial, plan)
     began = time.perf_counter()
-    model.fit(parts.fitted.X, given_labels(parts.fitted.y, parts.known), groups=parts.fitted.groups)
+    model = _fitted(setting, trial, parts, plan)
     row: Row = {"seconds": time.perf_counter() - began, "sweeps": model.n_iter_}
     row |= {"sparseness": sparseness(model.label_factor_, axis=0), "consolidated": _consolidated(model)}
     if parts.held_out is None:
@@ -158,6 +163,20 @@ def _angles(setting: Setting, rows: Sequences, pool: int, plan: Plan) -> Iterato
         yield {"layer": layer + 1, "within": float(angles[same].mean()), "between": float(angles[~same].mean())}
 
 
+def _draw(setting: Setting, name: str, results: Results, data: Data, plan: Plan, folder: Path) -> list[str]:
+    """Accuracy over the pool, and B before and after back-propagation from the paper's start."""
+    bunch, pool = data[setting.data], setting.pools[-2]
+    parts = split(setting.rows(bunch), "paper", draw=0)
+    trial: Trial = {"start": "random", "layers": 2, "pool": pool, "draw": 0}
+    heads = {
+        said: _fitted(setting, {**trial, "algorithm": algorithm}, parts, plan).label_factor_
+        for said, algorithm in (("before", FORWARD), ("after", BACKWARD))
+    }
+    draw_heads(heads, [str(label) for label in plan.some(bunch.class_names)], folder / f"{name}-b.svg")
+    shown = f"![B before (above) and after back-propagation, two layers, pool {pool}, random start]({name}-b.svg)"
+    return [*draw_accuracies(name, results, folder), shown]
+
+
 def _experiment(name: str, title: str, setting: Setting) -> Experiment:
     return Experiment(
         name=name,
@@ -166,7 +185,7 @@ def _experiment(name: str, title: str, setting: Setting) -> Experiment:
         trials=partial(_trials, setting),
         run=partial(_run, setting),
         page=partial(network_page, name),
-        draw=partial(draw_accuracies, name),
+        draw=partial(_draw, setting, name),
     )
 
 

@@ -1,17 +1,17 @@
 """The pages of the deep NMF network."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from deepnmf.reproduction.experiment import Data, Plan
+from deepnmf.arrays import Array
 from deepnmf.reproduction.pages import table
 from deepnmf.reproduction.pictures import draw_curves
 from deepnmf.reproduction.results import Results, Row, Value
 
-__all__ = ["draw_accuracies", "network_page"]
+__all__ = ["draw_accuracies", "draw_heads", "network_page"]
 
 
 @dataclass(frozen=True)
@@ -240,7 +240,7 @@ def network_page(name: str, results: Results) -> str:
     )
 
 
-def draw_accuracies(name: str, results: Results, data: Data, plan: Plan, folder: Path) -> list[str]:
+def draw_accuracies(name: str, results: Results, folder: Path) -> list[str]:
     """Accuracy over the pool, by depth and protocol."""
     wording = WORDING[name]
     curves = {}
@@ -255,3 +255,17 @@ def draw_accuracies(name: str, results: Results, data: Data, plan: Plan, folder:
         curves[f"SSNMF, {protocol}"] = [(pool, one) for pool in (np.min(pools), np.max(pools))]
     draw_curves(curves, folder / f"{name}.svg", "pool", f"accuracy of {wording.row}")
     return [f"![Accuracy over the width of the pool]({name}.svg)"]
+
+
+def draw_heads(heads: Mapping[str, Array], classes: Sequence[str], path: Path) -> None:
+    """Bars of B, a row a fit and a column a class: how much each top feature says for the class."""
+    from matplotlib.figure import Figure  # noqa: PLC0415 - loaded when there is something to draw
+
+    figure = Figure(figsize=(1.8 * len(classes), 3), layout="constrained")
+    panels = figure.subplots(len(heads), len(classes), squeeze=False)
+    for row, (said, head) in zip(panels, heads.items(), strict=True):
+        for panel, label, weights in zip(row, classes, head.T, strict=False):
+            panel.vlines(np.arange(1, len(weights) + 1), 0, weights / max(weights.max(), 1e-12), linewidth=2)
+            panel.set(yticks=[], title=label)
+        row[0].set_ylabel(said)
+    figure.savefig(path, metadata={"Date": None})
