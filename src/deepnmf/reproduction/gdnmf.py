@@ -50,7 +50,7 @@ PUBLISHED["SGDNMF"] = dict(zip(SHARES, (76.69, 80.59, 81.88, 82.56), strict=True
 PROTOCOLS = "\n".join(f"- `{name}`: {said}." for name, said in LABELLED_PROTOCOLS.items())
 ORIGIN = (
     "CMU PIE (2856 faces, 68 people), COIL-20 (1440 pictures of 20 objects), Yale (165 faces, 15 people), 32 x 32 pixels, samples at unit\n"
-    "norm, single precision. The defaults of `GDNMF` were chosen with an eye on labels of PIE and COIL-20, not of Yale: see\n"
+    "norm, single precision unless said otherwise. The defaults of `GDNMF` were chosen with an eye on labels of PIE and COIL-20, not of Yale: see\n"
     "[decision 8](../decisions/0008-gdnmf.md)."
 )
 
