@@ -14,10 +14,18 @@ from deepnmf.reproduction import (
     deep_nsnmf,
     deep_semi_nmf,
     deep_wsf,
+    gdnmf,
+    gdnmf_parts,
+    gdnmf_runtime,
+    gdnmf_sensitivity,
+    genes,
+    network,
     semi_depth,
     sparse_deep_nmf,
     sparse_orl,
     sparse_structure,
+    topics,
+    unmixing,
 )
 from deepnmf.reproduction.experiment import Data, Experiment, Plan
 from deepnmf.reproduction.running import Kept, OtherResultsError, run
@@ -25,5 +33,22 @@ from deepnmf.reproduction.writing import write_page
 
 __all__ = ["EXPERIMENTS", "Data", "Experiment", "Kept", "OtherResultsError", "Plan", "run", "write_page"]
 
-PAPERS = (deep_nsnmf, deep_semi_nmf, semi_depth, deep_wsf, attributes, sparse_deep_nmf, sparse_orl, sparse_structure)
-EXPERIMENTS = {experiment.name: experiment for paper in PAPERS for experiment in paper.EXPERIMENTS}
+MODULES = (
+    deep_nsnmf,
+    sparse_deep_nmf,
+    sparse_orl,
+    sparse_structure,
+    deep_semi_nmf,
+    semi_depth,
+    deep_wsf,
+    attributes,
+    network,
+    gdnmf,
+    gdnmf_parts,
+    gdnmf_sensitivity,
+    gdnmf_runtime,
+    unmixing,
+    topics,
+    genes,
+)
+EXPERIMENTS = {experiment.name: experiment for module in MODULES for experiment in module.EXPERIMENTS}
