@@ -1,5 +1,7 @@
 """``deepnmf demo``: four models on scikit-learn's digits."""
 
+from __future__ import annotations  # so that --help does not wait for numpy
+
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -8,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deepnmf.arrays import Array
 from deepnmf.cli.failing import fail
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
     from rich.table import Table
 
+    from deepnmf.arrays import Array
     from deepnmf.models.base import ChainEstimator
 
 DEMO_FOLDER = Path("deepnmf-demo")
@@ -44,7 +46,7 @@ def command(
 # ------------------------------------------------------------------------------------- the demo
 
 
-def _models() -> list["ChainEstimator"]:
+def _models() -> list[ChainEstimator]:
     from deepnmf import NMF, DeepNSNMF, DeepSemiNMF, SparseDeepNMF
 
     deep = [model((40, 10), max_iter=MAX_ITER, random_state=0) for model in (DeepSemiNMF, DeepNSNMF, SparseDeepNMF)]
@@ -58,7 +60,7 @@ def _digits() -> tuple[Array, Array]:
     return digits.data / 16, digits.target
 
 
-def _compare(models: Sequence["ChainEstimator"], X: Array, y: Array, output: Path, console: "Console") -> None:
+def _compare(models: Sequence[ChainEstimator], X: Array, y: Array, output: Path, console: Console) -> None:
     """Fit, score and draw each model; then print the scores and say where the pictures are."""
     table, pictures = _table(X), []
     with _progress(console) as progress:
@@ -76,14 +78,14 @@ def _compare(models: Sequence["ChainEstimator"], X: Array, y: Array, output: Pat
     typer.echo(f"Pictures of the features are in {output}: {', '.join(pictures)}.")
 
 
-def _compile_kernels(model: "ChainEstimator", X: Array) -> None:
+def _compile_kernels(model: ChainEstimator, X: Array) -> None:
     """What is used first after an installation is compiled first; the seconds in the table are without it."""
     from sklearn.base import clone
 
     clone(model).set_params(max_iter=1, tol=0).fit_transform(X)
 
 
-def _fit(model: "ChainEstimator", X: Array, on_sweep: Callable[[int, float], None]) -> float:
+def _fit(model: ChainEstimator, X: Array, on_sweep: Callable[[int, float], None]) -> float:
     """Fit and return the seconds it took."""
     began = time.perf_counter()
     model.fit(X, on_sweep=on_sweep)
@@ -92,7 +94,7 @@ def _fit(model: "ChainEstimator", X: Array, on_sweep: Callable[[int, float], Non
     return time.perf_counter() - began
 
 
-def _draw(model: "ChainEstimator", output: Path) -> str:
+def _draw(model: ChainEstimator, output: Path) -> str:
     """Draw the features into a file and return its name."""
     from deepnmf.plotting import plot_hierarchy
 
@@ -101,7 +103,7 @@ def _draw(model: "ChainEstimator", output: Path) -> str:
     return name
 
 
-def _scores(model: "ChainEstimator", layer: int, X: Array, y: Array) -> tuple[float, ...]:
+def _scores(model: ChainEstimator, layer: int, X: Array, y: Array) -> tuple[float, ...]:
     """Reconstruction error, accuracy and NMI of k-means on the codes, sparseness of the features."""
     import numpy as np
 
@@ -125,14 +127,14 @@ def _clusters(codes: Array, n_clusters: int) -> Array:
 # ------------------------------------------------------------------------------- what is printed
 
 
-def _progress(console: "Console") -> "Progress":
+def _progress(console: Console) -> Progress:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     name, status = TextColumn("{task.description:13}"), TextColumn("{task.fields[status]}", style="dim")
     return Progress(name, BarColumn(), MofNCompleteColumn(), status, console=console, transient=True)
 
 
-def _table(X: Array) -> "Table":
+def _table(X: Array) -> Table:
     from rich import box
     from rich.table import Table
 
@@ -150,7 +152,7 @@ def _table(X: Array) -> "Table":
     return table
 
 
-def _add_rows(table: "Table", model: "ChainEstimator", X: Array, y: Array, seconds: float) -> None:
+def _add_rows(table: Table, model: ChainEstimator, X: Array, y: Array, seconds: float) -> None:
     """One row a layer; name and seconds, which are the whole model's, in its first."""
     name, time_taken = type(model).__name__, f"{seconds:.2f}"
     for layer, features in enumerate(model.features_):

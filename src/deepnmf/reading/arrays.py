@@ -16,7 +16,6 @@ from deepnmf.reading.labels import classes, counted
 
 FEATURE_NAMES = ("feature_names", "vocabulary", "gene_names", "gene_ids")
 SPARSE_PARTS = ("data", "indices", "indptr", "shape")
-LARGEST_BYTE = 255
 
 
 def read_npy(request: Request) -> Dataset:
@@ -43,8 +42,6 @@ def described(X: Matrix, content: Mapping[str, Any], request: Request, default_l
     y, class_names, label_key = _labels(content, n_samples, request, default_labels)
     image_shape = _image_shape(content, n_features)
     feature_names = _first_names(content, FEATURE_NAMES, n_features)
-    if image_shape is not None and X.dtype == np.uint8:
-        X = X / LARGEST_BYTE  # grey levels from 0 to 1, as in a folder of images
     what = f"{image_shape[0]} x {image_shape[1]} pixels" if image_shape else f"{n_features} features"
     stored = "sparse" if sparse.issparse(X) else ""
     return Dataset(

@@ -50,13 +50,12 @@ class Columns:
             )
         return Dataset(
             X,
-            "table" if request.like is None else request.like.kind,
+            "table",
             sentence(request.path, rows_and_columns(X), counted(y, source), "" if named else "without a header"),
             y=y,
             class_names=class_names,
             feature_names=self.feature_names if named else None,
             sample_names=None if self.names is None else tuple(map(str, texts[self.names])),
-            image_shape=None if request.like is None else request.like.image_shape,
             settings=self._settings(),
         )
 

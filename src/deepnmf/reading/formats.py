@@ -1,5 +1,6 @@
 """Which reader reads what."""
 
+import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -25,16 +26,17 @@ def _format(reader: Callable[[Request], Dataset], *options: str) -> Format:
 
 
 SUFFIXES = {
-    ".npy": _format(arrays.read_npy),
-    ".npz": _format(arrays.read_npz, "labels", "key"),
-    ".csv": _format(delimited.read_delimited, "labels", "names"),
-    ".tsv": _format(delimited.read_delimited, "labels", "names"),
-    ".parquet": _format(parquet.read_parquet, "labels", "names"),
-    ".mat": _format(matlab.read_mat, "labels", "key"),
+    ".npy": _format(arrays.read_npy, "size"),
+    ".npz": _format(arrays.read_npz, "labels", "key", "size"),
+    ".csv": _format(delimited.read_delimited, "labels", "names", "size"),
+    ".tsv": _format(delimited.read_delimited, "labels", "names", "size"),
+    ".parquet": _format(parquet.read_parquet, "labels", "names", "size"),
+    ".mat": _format(matlab.read_mat, "labels", "key", "size"),
     ".h5ad": _format(annotated.read_h5ad, "labels"),
     ".jsonl": _format(texts.read_jsonl, "labels", "names"),
     ".wav": _format(sounds.read_wav),
 }
+WHITE = 255  # of images in bytes
 FOLDER = _format(folders.read_folder, "size")
 
 
@@ -64,7 +66,8 @@ def read(
     key : str, optional
         The array that is X, in ``.npz`` and ``.mat``.
     size : (int, int), optional
-        Height and width that images are brought to; by default their own, or 32 x 32 where they differ.
+        Height and width. A folder's images are brought to it, by default to their own size, or 32 x 32 where that
+        differs; rows of a file are taken for pictures of it.
     like : Recipe, optional
         The recipe of a file read before: columns, words, sizes and rates are taken from it.
     on_bytes : callable, optional
@@ -91,7 +94,7 @@ def read(
         found = _read(request)
     except OSError as error:
         raise ReadingError(f"{path} cannot be read: {error.strerror or error}.") from error
-    return _aligned(_checked(found, request.path), request)
+    return _as_floats(_pictured(_aligned(_checked(found, request.path), request), request))
 
 
 def _read(request: Request) -> Dataset:
@@ -123,12 +126,34 @@ def _noun(path: Path) -> str:
 
 
 def _checked(data: Dataset, path: Path) -> Dataset:
-    """Real numbers in two dimensions, at least one, as floats."""
+    """Refuse all but real numbers in two dimensions."""
     X = data.X
     if X.ndim != 2 or not (np.issubdtype(X.dtype, np.number) or X.dtype == bool) or np.iscomplexobj(X):
         raise ReadingError(f"{path} holds {X.dtype} of shape {X.shape}: expected a matrix of real numbers.")
     if 0 in X.shape:
         raise ReadingError(f"{path} holds a matrix of shape {X.shape}: expected at least a sample and a feature.")
+    return data
+
+
+def _pictured(data: Dataset, request: Request) -> Dataset:
+    """Rows as pictures, where a shape is asked for or that of the model fits."""
+    known = None if request.like is None else request.like.image_shape
+    shape, n_features = data.image_shape or request.size or known, data.X.shape[1]
+    if shape is None or math.prod(shape) != n_features:
+        if request.size is not None:
+            height, width = request.size
+            raise ReadingError(
+                f"{request.path} has {n_features} features, and --size {height}x{width} does not fit them."
+            )
+        return data
+    return replace(data, kind="images", image_shape=shape)
+
+
+def _as_floats(data: Dataset) -> Dataset:
+    """Bytes of pictures become grey levels from 0 to 1, whatever file they come from; other numbers stay."""
+    X = data.X
+    if data.image_shape is not None and X.dtype == np.uint8:
+        return replace(data, X=X / WHITE)
     return data if X.dtype in (np.float32, np.float64) else replace(data, X=X.astype(np.float64))
 
 
