@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 import deepnmf
 from deepnmf import NMF, DeepNSNMF, cli
 from deepnmf.cli import demo
+from deepnmf.report import layer_scores
 
 MODELS = ("NMF", "DeepSemiNMF", "DeepNSNMF", "SparseDeepNMF")
 ROW = re.compile(r"(\d) +(\d+) +(\d+\.\d\d) +(\d\.\d{3}) +(\d\.\d{3}) +(\d\.\d{3})")
@@ -42,8 +43,9 @@ def test_printed_scores_are_those_of_the_layer(tmp_path):
     demo._compare(models, X[:200], y[:200], tmp_path, console)
     printed = printed_layers(console.export_text())
     assert [row[:2] for row in printed] == [(1, 3), (1, 6), (2, 3)]
-    for row, (model, layer) in zip(printed, [(models[0], 0), (models[1], 0), (models[1], 1)], strict=True):
-        assert row[2:] == pytest.approx(demo._scores(model, layer, X[:200], y[:200]), abs=6e-3)
+    scores = [score for model in models for score in layer_scores(model, X[:200], y[:200])]
+    for row, score in zip(printed, scores, strict=True):
+        assert row[2:] == pytest.approx((score.error, score.accuracy, score.nmi, score.sparseness), abs=6e-3)
 
 
 def test_version_is_printed():

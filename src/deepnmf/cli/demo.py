@@ -103,27 +103,6 @@ def _draw(model: ChainEstimator, output: Path) -> str:
     return name
 
 
-def _scores(model: ChainEstimator, layer: int, X: Array, y: Array) -> tuple[float, ...]:
-    """Reconstruction error, accuracy and NMI of k-means on the codes, sparseness of the features."""
-    import numpy as np
-
-    from deepnmf.metrics import clustering_accuracy, nmi, sparseness
-
-    codes = model.encode(X, layer)
-    clusters = _clusters(codes, len(np.unique(y)))
-    error = float(np.linalg.norm(X - model.decode(codes, layer)))
-    return error, clustering_accuracy(y, clusters), nmi(y, clusters), sparseness(model.features_[layer])
-
-
-def _clusters(codes: Array, n_clusters: int) -> Array:
-    """k-means on one thread: on so few samples, threads on a busy machine only wait for each other."""
-    from sklearn.cluster import KMeans
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1):
-        return KMeans(n_clusters, n_init=10, random_state=0).fit_predict(codes)
-
-
 # ------------------------------------------------------------------------------- what is printed
 
 
@@ -154,10 +133,12 @@ def _table(X: Array) -> Table:
 
 def _add_rows(table: Table, model: ChainEstimator, X: Array, y: Array, seconds: float) -> None:
     """One row a layer; name and seconds, which are the whole model's, in its first."""
+    from deepnmf.report import layer_scores
+
     name, time_taken = type(model).__name__, f"{seconds:.2f}"
-    for layer, features in enumerate(model.features_):
-        error, *scores = _scores(model, layer, X, y)
-        cells = [f"{layer + 1}", f"{len(features)}", f"{error:.2f}", *(f"{score:.3f}" for score in scores)]
+    for score in layer_scores(model, X, y):
+        shares = (score.accuracy, score.nmi, score.sparseness)
+        cells = [f"{score.layer}", f"{score.size}", f"{score.error:.2f}", *(f"{share:.3f}" for share in shares)]
         table.add_row(name, *cells, time_taken)
         name = time_taken = ""
     table.add_section()

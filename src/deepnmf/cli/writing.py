@@ -15,7 +15,16 @@ from deepnmf.cli.failing import Exit, Failure
 if TYPE_CHECKING:
     from deepnmf.arrays import Array
 
-OURS = ("*.safetensors", "*.json", "loss.csv", "codes_*", "scores.csv", "report.html", "comparison.html")
+OURS = (
+    "*.safetensors",
+    "settings.json",
+    "reading.json",
+    "loss.csv",
+    "codes_*",
+    "scores.csv",
+    "report.html",
+    "comparison.html",
+)
 
 
 def check_folder(folder: Path, overwrite: bool) -> None:
