@@ -126,8 +126,8 @@ def _write(
     show_scores(voice, [fit], {fit.name: scores})
     voice.told("result", output=str(folder), exit_code=_code(fit), **settings_of(fit, data, scores))
     kept = "Interrupted: the best so far is kept. " if fit.interrupted else ""
-    seen = f"open {folder / REPORT} to see what was learnt" if report else f"the model is in {folder}"
-    voice.said(f"{kept}Results are in {folder}: {seen}.")
+    seen = f": open {folder / REPORT} to see what was learnt" if report else ""
+    voice.said(f"{kept}Results are in {folder}{seen}.")
 
 
 def _title(fit: Fit, data: "Dataset") -> str:

@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
@@ -113,8 +113,9 @@ class Terminal(Quiet):
             falling = Falling()
 
             def on_sweep(sweep: int, loss: float) -> None:
-                status = f"sweep {sweep} of {max_iter}, loss {loss:.6g}, decrease {falling.by(loss):.1e}"
-                progress.update(task, completed=sweep, status=status)
+                decrease = falling.by(loss)
+                fall = "" if decrease is None else f", decrease {decrease:.1e}"
+                progress.update(task, completed=sweep, status=f"sweep {sweep} of {max_iter}, loss {loss:.6g}{fall}")
 
             yield on_sweep
 
@@ -163,12 +164,12 @@ class JsonLines(Quiet):
 class Falling:
     """By which part of itself the loss falls."""
 
-    before: float | None = field(default=None)
+    before: float | None = None
 
-    def by(self, loss: float) -> float:
-        """Of the sweep before; 0 at the first, which has none before it."""
+    def by(self, loss: float) -> float | None:
+        """Since the sweep before; None at the first."""
         before, self.before = self.before, loss
-        return 0.0 if before is None or loss == 0 else (before - loss) / abs(loss)
+        return None if before is None or loss == 0 else (before - loss) / abs(loss)
 
 
 def _bar(*columns: Any) -> "Progress":
