@@ -191,6 +191,17 @@ def test_many_blocks_are_one_table_and_the_reading_is_told(tmp_path, monkeypatch
     assert told[-1] == (path.stat().st_size, path.stat().st_size)
 
 
+def test_a_large_file_of_short_numbers_is_read_in_single_precision(tmp_path, monkeypatch):
+    (tmp_path / "short.csv").write_text("a,b\n" + 100 * "1,2\n")
+    (tmp_path / "long.csv").write_text("a,b\n" + 100 * "1.234,2.345\n")
+    assert read(tmp_path / "short.csv").X.dtype == np.float64
+    monkeypatch.setattr(delimited, "LARGE_BYTES", 100)
+    data = read(tmp_path / "short.csv")
+    assert (data.X.dtype, data.X.sum()) == (np.float32, 300)
+    assert "in single precision" in data.description
+    assert read(tmp_path / "long.csv").X.dtype == np.float64
+
+
 def test_labels_that_are_measurements_are_refused(tmp_path):
     (tmp_path / "weights.csv").write_text("a,weight\n1,0.5\n2,0.7\n")
     assert "0.5 is not a class" in refusal(tmp_path / "weights.csv", labels="weight")

@@ -29,7 +29,7 @@ def _headings(labelled: bool) -> "Table":
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("model", no_wrap=True)
     measures = ("accuracy", "NMI") if labelled else ()
     for heading in ("layer", "size", "error", "sparseness", *measures, "seconds"):

@@ -51,7 +51,13 @@ class Columns:
         return Dataset(
             X,
             "table",
-            sentence(request.path, rows_and_columns(X), counted(y, source), "" if named else "without a header"),
+            sentence(
+                request.path,
+                rows_and_columns(X),
+                "in single precision" if X.dtype == np.float32 else "",
+                counted(y, source),
+                "" if named else "without a header",
+            ),
             y=y,
             class_names=class_names,
             feature_names=self.feature_names if named else None,

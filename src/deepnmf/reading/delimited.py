@@ -1,6 +1,7 @@
 """``.csv`` and ``.tsv``: parsed in blocks by pyarrow, straight into the rows of one array.
 
-The lines are counted first, so that the array is made once: what is held beside it is a block of a few megabytes.
+The lines are counted first, so that the array is made once, and pages of it that stay untouched cost nothing: what is
+held beside it is a block of a few megabytes.
 pandas takes a row that is too short for one with missing values; pyarrow refuses it, which is why it reads here.
 """
 
@@ -19,6 +20,8 @@ from deepnmf.reading.dataset import Dataset, Request
 from deepnmf.reading.errors import ReadingError, needed
 
 BLOCK_BYTES = 2**22
+LARGE_BYTES = 2**26
+SHORT_CELL = 3.0  # bytes, the delimiter among them
 ROW_NUMBER = re.compile(r"Row #(\d+)")
 
 
@@ -40,7 +43,8 @@ def read_delimited(request: Request) -> Dataset:
     """A table with the features' names in its first line; an empty cell is NaN, not observed."""
     layout = _layout(request.path)
     columns = Columns.of(layout.header, request)
-    X = np.empty((_count_lines(request.path), len(columns.features)))  # untouched pages cost nothing
+    n_lines = _count_lines(request.path)
+    X = np.empty((n_lines, len(columns.features)), _dtype(request.path, n_lines * len(layout.header)))
     texts: dict[int, list[Any]] = {place: [] for place in columns.texts}
     n_rows = 0
     for batch in _batches(request, layout, columns):
@@ -51,6 +55,12 @@ def read_delimited(request: Request) -> Dataset:
             cells.extend(batch.column(str(place)).to_pylist())
         n_rows += batch.num_rows
     return columns.dataset(X[:n_rows], texts, request, layout.named)
+
+
+def _dtype(path: Path, n_cells: int) -> type[np.floating[Any]]:
+    """Single precision for large files of short numbers, which would take four times the file's size in double."""
+    size = path.stat().st_size
+    return np.float32 if size > LARGE_BYTES and size < SHORT_CELL * n_cells else np.float64
 
 
 # ------------------------------------------------------------------------------------ the first line
