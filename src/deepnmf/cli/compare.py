@@ -75,8 +75,10 @@ def command(
         sizes = sizes or choosing.usual_layers(data)
         built = [choosing.built(cls, sizes, _known(cls, chosen), seed) for cls in classes]
         fits = _fitted(built, data, voice)
-        scores = {fit.name: scores_of(fit, data) for fit in fits}
-        _write(folder, fits, scores, data, scaling)
+        with voice.working("scoring"):
+            scores = {fit.name: scores_of(fit, data) for fit in fits}
+        with voice.working("writing"):
+            _write(folder, fits, scores, data, scaling)
         show_scores(voice, fits, scores)
         voice.said(f"Results are in {folder}: open {folder / PAGE} to compare what was learnt.")
         voice.told("result", output=str(folder), exit_code=_code(fits), **_settings(fits, scores, data))

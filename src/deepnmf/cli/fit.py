@@ -118,8 +118,9 @@ def _fit(model: Any, data: "Dataset", voice: Voice) -> Fit:
 def _write(
     folder: Path, fit: Fit, data: "Dataset", scaling: "Scaling", suffix: str, report: bool, voice: Voice
 ) -> None:
-    scores = scores_of(fit, data)
-    with whole_folder(folder) as beside:
+    with voice.working("scoring"):
+        scores = scores_of(fit, data)
+    with voice.working("writing"), whole_folder(folder) as beside:
         write_results(beside, fit, data, scaling, scores, suffix)
         if report:
             write_page(beside / REPORT, fit, data, _title(fit, data))

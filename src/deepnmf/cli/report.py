@@ -33,7 +33,7 @@ def command(
         saved = Saved.at(model)
         data = Source(input, labels, names, key).read_like(saved.recipe, saved.scaling, voice)
         title = f"{type(saved.model).__name__} on {input.name}"
-        with whole_file(output) as beside, failing_as(Exit.UNSUITABLE, ValueError):
+        with voice.working("writing"), whole_file(output) as beside, failing_as(Exit.UNSUITABLE, ValueError):
             write_page(beside, Fit(saved.model, 0.0), data, title)
         voice.said(f"The page is {output}.")
         voice.told("result", output=str(output), exit_code=int(Exit.DONE))

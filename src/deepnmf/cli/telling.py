@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 OnSweep = Callable[[int, float], object]
 OnBytes = Callable[[int, int], object]
 SECONDS_BETWEEN_EVENTS = 1.0
+NARROW = 8  # a bar that leaves a line of 80 characters to the numbers
 
 
 class Voice(Protocol):
@@ -41,6 +42,9 @@ class Voice(Protocol):
 
     def fitting(self, name: str, max_iter: int) -> AbstractContextManager[OnSweep]:
         """Follow the sweeps of a fit."""
+
+    def working(self, what: str) -> AbstractContextManager[object]:
+        """Name what is done where there is nothing to follow."""
 
 
 def voice_for(as_json: bool, quiet: bool) -> Voice:
@@ -78,6 +82,10 @@ class Quiet:
         """Nothing."""
         return nullcontext(_nothing)
 
+    def working(self, what: str) -> AbstractContextManager[object]:
+        """Nothing."""
+        return nullcontext()
+
 
 class Terminal(Quiet):
     """Sentences and tables; bars only where someone sees them."""
@@ -103,21 +111,29 @@ class Terminal(Quiet):
 
     @contextmanager
     def fitting(self, name: str, max_iter: int) -> Iterator[OnSweep]:
-        """Sweep, loss, decrease, and the time that is left at most: a fit may converge before."""
-        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+        """Sweep, loss, its decrease, and the time that is left at most: a fit may converge before."""
+        from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
-        status = TextColumn("{task.fields[status]}")
-        left = TextColumn("at most")
-        with _bar(TextColumn(name), BarColumn(), status, TimeElapsedColumn(), left, TimeRemainingColumn()) as progress:
-            task = progress.add_task(name, total=max_iter, status="starting")
+        status, left = TextColumn("{task.fields[status]}"), TextColumn("at most")
+        with _bar(TextColumn(name), BarColumn(NARROW), status, left, TimeRemainingColumn()) as progress:
+            task = progress.add_task(name, total=max_iter, status="pre-training")
             falling = Falling()
 
             def on_sweep(sweep: int, loss: float) -> None:
                 decrease = falling.by(loss)
-                fall = "" if decrease is None else f", decrease {decrease:.1e}"
-                progress.update(task, completed=sweep, status=f"sweep {sweep} of {max_iter}, loss {loss:.6g}{fall}")
+                change = "" if decrease is None else f" ({-decrease:+.1e})"
+                progress.update(task, completed=sweep, status=f"sweep {sweep}/{max_iter}, loss {loss:.6g}{change}")
 
             yield on_sweep
+
+    @contextmanager
+    def working(self, what: str) -> Iterator[None]:
+        """A line that goes again."""
+        from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        with _bar(SpinnerColumn(), TextColumn(what), TimeElapsedColumn()) as progress:
+            progress.add_task(what)
+            yield
 
 
 class JsonLines(Quiet):

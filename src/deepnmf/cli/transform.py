@@ -38,7 +38,8 @@ def command(
         saved = Saved.at(model)
         index = _index(layer, saved.model)
         data = Source(input, names=names, key=key).read_like(saved.recipe, saved.scaling, voice)
-        codes = encoded(saved.model, data, index)
+        with voice.working("encoding"):
+            codes = encoded(saved.model, data, index)
         with whole_file(output) as beside:
             write_codes(beside, codes, data.sample_names)
         voice.said(f"Codes of layer {index + 1}, {codes.shape[0]} x {codes.shape[1]}, are in {output}.")
