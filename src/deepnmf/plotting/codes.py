@@ -60,6 +60,7 @@ def plot_codes(
     title = f"{type(model).__name__}, codes of layer {number}: {method} of {len(rows)} samples by {groups.kind}"
     panel.set_title(title, loc="left", fontsize=TITLE_SIZE)
     panel.set(xticks=[], yticks=[])
+    panel.spines[:].set_visible(False)
     return figure
 
 

@@ -97,6 +97,7 @@ def write_comparison(
         entries=entries,
         labelled=entries[0].subject.labels is not None,
         timed=bool(taken),
+        most=MOST_FEATURES,
         versions=versions(),
         reproduce=command,
     )
