@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deepnmf.cli.failing import fail
+from deepnmf.cli.failing import Exit, fail
+from deepnmf.cli.tables import CAPTION, CLUSTERING_CAPTION, add_layers, score_table
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
-    from rich.table import Table
 
     from deepnmf.arrays import Array
     from deepnmf.models.base import ChainEstimator
@@ -24,8 +24,6 @@ DEMO_FOLDER = Path("deepnmf-demo")
 DIGIT_SHAPE = (8, 8)
 MAX_ITER = 2000  # far above the sweeps the demo's fits need: they end by converging
 DPI = 200
-CAPTION = """error: Frobenius norm of data minus reconstruction from the layer's codes
-accuracy, NMI: k-means on these codes; sparseness: Hoyer's, of the features"""
 
 
 def command(
@@ -38,9 +36,11 @@ def command(
         output.mkdir(parents=True, exist_ok=True)
         _compare(_models(), *_digits(), output, Console())
     except (FileExistsError, NotADirectoryError):
-        fail(f"--output is {output}, but a file is in the way: expected a folder for the pictures.")
+        fail(f"--output is {output}, but a file is in the way: expected a folder for the pictures.", Exit.UNWRITABLE)
     except OSError as error:
-        fail(f"--output is {output}, but a picture cannot be written there: {error.strerror or error}.")
+        fail(
+            f"--output is {output}, but a picture cannot be written there: {error.strerror or error}.", Exit.UNWRITABLE
+        )
 
 
 # ------------------------------------------------------------------------------------- the demo
@@ -62,7 +62,9 @@ def _digits() -> tuple[Array, Array]:
 
 def _compare(models: Sequence[ChainEstimator], X: Array, y: Array, output: Path, console: Console) -> None:
     """Fit, score and draw each model; then print the scores and say where the pictures are."""
-    table, pictures = _table(X), []
+    from deepnmf.report import layer_scores
+
+    table, pictures = score_table(labelled=True, title=f"{X.shape[0]} digits of {X.shape[1]} pixels"), []
     with _progress(console) as progress:
         task = progress.add_task("deepnmf", total=len(models), status="compiling kernels")
         say = partial(progress.update, task)
@@ -71,10 +73,11 @@ def _compare(models: Sequence[ChainEstimator], X: Array, y: Array, output: Path,
             say(description=type(model).__name__, status="pre-training")
             seconds = _fit(model, X, lambda sweep, loss: say(status=f"sweep {sweep}, loss {loss:.1f}"))
             say(status="scoring")
-            _add_rows(table, model, X, y, seconds)
+            add_layers(table, type(model).__name__, layer_scores(model, X, y), seconds)
             pictures.append(_draw(model, output))
             progress.advance(task)
     console.print(table)
+    console.print(CAPTION, CLUSTERING_CAPTION, sep="\n", highlight=False)
     typer.echo(f"Pictures of the features are in {output}: {', '.join(pictures)}.")
 
 
@@ -90,7 +93,7 @@ def _fit(model: ChainEstimator, X: Array, on_sweep: Callable[[int, float], None]
     began = time.perf_counter()
     model.fit(X, on_sweep=on_sweep)
     if model.stop_reason_ == "interrupted":
-        raise typer.Abort
+        fail("Interrupted: the demo ends here.", Exit.INTERRUPTED)
     return time.perf_counter() - began
 
 
@@ -111,34 +114,3 @@ def _progress(console: Console) -> Progress:
 
     name, status = TextColumn("{task.description:13}"), TextColumn("{task.fields[status]}", style="dim")
     return Progress(name, BarColumn(), MofNCompleteColumn(), status, console=console, transient=True)
-
-
-def _table(X: Array) -> Table:
-    from rich import box
-    from rich.table import Table
-
-    n_samples, n_pixels = X.shape
-    table = Table(
-        title=f"{n_samples} digits of {n_pixels} pixels",
-        caption=CAPTION,
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-    )
-    table.add_column("model", no_wrap=True)
-    for heading in ("layer", "size", "error", "accuracy", "NMI", "sparseness", "seconds"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    return table
-
-
-def _add_rows(table: Table, model: ChainEstimator, X: Array, y: Array, seconds: float) -> None:
-    """One row a layer; name and seconds, which are the whole model's, in its first."""
-    from deepnmf.report import layer_scores
-
-    name, time_taken = type(model).__name__, f"{seconds:.2f}"
-    for score in layer_scores(model, X, y):
-        shares = (score.accuracy, score.nmi, score.sparseness)
-        cells = [f"{score.layer}", f"{score.size}", f"{score.error:.2f}", *(f"{share:.3f}" for share in shares)]
-        table.add_row(name, *cells, time_taken)
-        name = time_taken = ""
-    table.add_section()

@@ -62,7 +62,7 @@ def test_help_names_the_commands_and_their_options():
 def test_a_file_in_place_of_the_folder_is_refused_in_one_sentence(tmp_path, place):
     (tmp_path / "taken").write_text("mine")
     result = run("demo", "--output", tmp_path / place)
-    assert result.exit_code == 1
+    assert result.exit_code == 5
     assert result.output == (
         f"--output is {tmp_path / place}, but a file is in the way: expected a folder for the pictures.\n"
     )
@@ -72,7 +72,7 @@ def test_a_file_in_place_of_the_folder_is_refused_in_one_sentence(tmp_path, plac
 def test_a_folder_that_cannot_be_written_is_reported_in_one_sentence(tmp_path):
     (tmp_path / "NMF.png").mkdir()
     result = run("demo", "--output", tmp_path)
-    assert result.exit_code == 1
+    assert result.exit_code == 5
     assert result.output.strip() == f"--output is {tmp_path}, but a picture cannot be written there: Is a directory."
 
 
@@ -80,8 +80,9 @@ def test_an_interrupted_fit_ends_the_demo():
     def interrupt(sweep, loss):
         raise KeyboardInterrupt
 
-    with pytest.warns(UserWarning, match="Interrupted"), pytest.raises(typer.Abort):
+    with pytest.warns(UserWarning, match="Interrupted"), pytest.raises(typer.Exit) as ended:
         demo._fit(NMF(3, random_state=0), demo._digits()[0], interrupt)
+    assert ended.value.exit_code == 130
 
 
 def test_without_typer_the_command_line_says_what_to_install(monkeypatch):
