@@ -1,5 +1,7 @@
 import json
 import pickle
+import subprocess
+import sys
 
 import h5py
 import numpy as np
@@ -11,6 +13,18 @@ from scipy import sparse
 from scipy.io import savemat, wavfile
 
 from deepnmf.reading import ReadingError, Recipe, Scaling, delimited, read
+
+# Bytes that reading takes at most, in NumPy and in pyarrow; a file of 8 MB stands for a large one.
+PEAK = """
+import sys, tracemalloc
+import pyarrow
+from deepnmf.reading import delimited, read
+delimited.LARGE_BYTES, delimited.BLOCK_BYTES = 2**20, 2**18
+read(sys.argv[2])  # what is imported on the way is no part of a file
+tracemalloc.start()
+read(sys.argv[1])
+print(tracemalloc.get_traced_memory()[1] + pyarrow.default_memory_pool().max_memory())
+"""
 
 
 @pytest.fixture
@@ -86,7 +100,7 @@ def test_csr_parts_with_a_vocabulary_are_texts(tmp_path, X):
     data = read(tmp_path / "news.npz")
     np.testing.assert_array_equal(data.X.toarray(), X)
     assert (data.kind, data.feature_names) == ("texts", ("a", "b", "c", "d"))
-    assert "2 classes in 'y' (1 samples without)" in data.description
+    assert "2 classes in 'y' (1 sample without)" in data.description
 
 
 def test_a_sparse_matrix_with_wrong_parts_is_refused(tmp_path):
@@ -191,6 +205,13 @@ def test_many_blocks_are_one_table_and_the_reading_is_told(tmp_path, monkeypatch
     assert told[-1] == (path.stat().st_size, path.stat().st_size)
 
 
+def test_rows_may_be_longer_than_a_block(tmp_path, monkeypatch):
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 16)
+    rows = np.arange(3000.0).reshape(30, 100)
+    np.savetxt(tmp_path / "wide.csv", rows, delimiter=",", header=",".join(f"p{j}" for j in range(100)), comments="")
+    np.testing.assert_array_equal(read(tmp_path / "wide.csv").X, rows)
+
+
 def test_a_large_file_of_short_numbers_is_read_in_single_precision(tmp_path, monkeypatch):
     (tmp_path / "short.csv").write_text("a,b\n" + 100 * "1,2\n")
     (tmp_path / "long.csv").write_text("a,b\n" + 100 * "1.234,2.345\n")
@@ -200,6 +221,18 @@ def test_a_large_file_of_short_numbers_is_read_in_single_precision(tmp_path, mon
     assert (data.X.dtype, data.X.sum()) == (np.float32, 300)
     assert "in single precision" in data.description
     assert read(tmp_path / "long.csv").X.dtype == np.float64
+
+
+def test_a_table_is_read_in_less_than_four_times_its_size(tmp_path):
+    digits = np.full((2000, 2 * 2000), ord(","), dtype=np.uint8)
+    digits[:, ::2] = np.random.default_rng(0).integers(ord("0"), ord("9"), (2000, 2000), endpoint=True)
+    digits[:, -1] = ord("\n")
+    path = tmp_path / "digits.csv"
+    path.write_bytes(",".join(f"p{j}" for j in range(2000)).encode() + b"\n" + digits.tobytes())
+    (tmp_path / "small.csv").write_text("a\n1\n")
+    command = [sys.executable, "-c", PEAK, path, tmp_path / "small.csv"]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert int(found.stdout) < 4 * path.stat().st_size
 
 
 def test_labels_that_are_measurements_are_refused(tmp_path):
@@ -443,7 +476,7 @@ def test_a_folder_of_two_kinds_or_of_none_is_refused(tmp_path):
     assert "holds nothing that can be read" in refusal(tmp_path)
     draw(tmp_path / "a.png")
     tone(tmp_path / "a.wav", 500)
-    assert "1 images and 1 sounds" in refusal(tmp_path)
+    assert "1 image and 1 sound:" in refusal(tmp_path)
 
 
 # ------------------------------------------------------------------------------------- every reader

@@ -130,6 +130,12 @@ def test_a_file_in_the_way_ends_with_5_before_anything_is_read(tmp_path):
     assert (tmp_path / "taken").read_text() == "mine"
 
 
+def test_the_folder_one_is_in_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run("fit", "nothing.csv", "-o", ".")
+    assert (result.exit_code, result.stderr) == (5, "--output is ., the folder you are in: expected another one.\n")
+
+
 def test_debug_shows_the_traceback_before_the_sentence(tmp_path):
     result = run("fit", tmp_path / "no.csv", "--debug", "-o", tmp_path / "out")
     assert result.exit_code == 3

@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow
@@ -10,6 +11,7 @@ from pyarrow import parquet
 import deepnmf
 from commanding import digits, interrupting, run, succeeded, table, write_digits
 from deepnmf.cli import choosing, telling
+from deepnmf.cli.plain import as_json
 from deepnmf.models.loading import MODELS
 
 FEW = ("--layers", "8,4", "--set", "max_iter=3", "--set", "tol=0", "--set", "pretrain_max_iter=2")
@@ -141,6 +143,32 @@ def test_quiet_says_nothing_but_warnings(tmp_path, csv):
     result = succeeded("fit", csv, *args, "-o", tmp_path / "out")
     assert result.stdout == ""
     assert result.stderr == ("Warning: Maximum number of iterations 3 reached. Increase it to improve convergence.\n")
+
+
+def test_progress_is_shown_where_someone_sees_it(tmp_path, csv, monkeypatch):
+    args = (
+        "fit",
+        csv,
+        "--labels",
+        "digit",
+        "--names",
+        "id",
+        *FEW,
+        "--no-report",
+        "-o",
+        tmp_path / "out",
+        "--overwrite",
+    )
+    assert "sweep" not in succeeded(*args).stderr
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    shown = succeeded(*args).stderr
+    assert "sweep 3/3, loss" in shown
+    assert "reading" in shown
+
+
+def test_results_are_json_that_every_program_reads():
+    content = {"nan": float("nan"), "size": (np.int64(3), 2.5), "path": Path("a"), "known": None, "is": np.bool_(True)}
+    assert json.loads(as_json(content)) == {"nan": None, "size": [3, 2.5], "path": "a", "known": None, "is": True}
 
 
 def test_an_interrupted_fit_is_kept_written_and_said(tmp_path, csv, monkeypatch):

@@ -62,7 +62,7 @@ def answering(voice: "Voice", debug: bool) -> Iterator[None]:
         _show_warnings(voice)
         try:
             yield
-        except (typer.Exit, typer.Abort):
+        except (typer.Exit, typer.Abort, BrokenPipeError):
             raise
         except KeyboardInterrupt:
             _end(voice, "Interrupted before there was anything to keep: nothing was written.", Exit.INTERRUPTED)

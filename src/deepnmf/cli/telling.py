@@ -1,6 +1,5 @@
 """What a command says while it works: to a person, to a machine, or to nobody."""
 
-import json
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -9,6 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
+
+from deepnmf.cli.plain import as_json
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -141,7 +142,7 @@ class JsonLines(Quiet):
 
     def told(self, event: str, **facts: Any) -> None:
         """One line, at once."""
-        typer.echo(json.dumps({"event": event, **facts}, default=_plain))
+        typer.echo(as_json({"event": event, **facts}))
         sys.stdout.flush()
 
     def warned(self, sentence: str) -> None:
@@ -199,8 +200,3 @@ def _bar(*columns: Any) -> "Progress":
 
 def _nothing(*_: float) -> None:
     """Follow nothing."""
-
-
-def _plain(value: object) -> object:
-    """NumPy's numbers, tuples of layers, paths."""
-    return value.tolist() if hasattr(value, "tolist") else str(value)

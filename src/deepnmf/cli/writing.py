@@ -1,7 +1,6 @@
 """Files that are whole or not there: made beside their place, and moved when complete."""
 
 import errno
-import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deepnmf.cli.failing import Exit, Failure
+from deepnmf.cli.plain import as_json
 
 if TYPE_CHECKING:
     from deepnmf.arrays import Array
@@ -31,6 +31,8 @@ def check_folder(folder: Path, overwrite: bool) -> None:
     """Refuse a place that results cannot go to, before hours are spent on them."""
     if folder.exists() and not folder.is_dir():
         raise Failure(f"--output is {folder}, but a file is in the way: expected a folder.", Exit.UNWRITABLE)
+    if folder.resolve() == Path.cwd():
+        raise Failure(f"--output is {folder}, the folder you are in: expected another one.", Exit.UNWRITABLE)
     _check_ground(folder)
     content = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
     if content and not overwrite:
@@ -92,7 +94,7 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 def write_json(path: Path, content: Any) -> None:
     """Numbers, text and lists, to be read by people too."""
-    path.write_text(json.dumps(content, indent=2, default=_plain) + "\n", encoding="utf-8")
+    path.write_text(as_json(content, indent=2) + "\n", encoding="utf-8")
 
 
 def write_table(path: Path, columns: dict[str, Any]) -> None:
@@ -113,10 +115,6 @@ def write_codes(path: Path, codes: "Array", sample_names: Sequence[str] | None) 
     """One row a sample, after its name where it has one."""
     named = {} if sample_names is None else {"sample": list(sample_names)}
     write_table(path, named | {f"code_{j + 1}": column for j, column in enumerate(codes.T)})
-
-
-def _plain(value: object) -> object:
-    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 # --------------------------------------------------------------------------------------------- places

@@ -8,7 +8,7 @@ from scipy import sparse
 from deepnmf.arrays import Array, Matrix
 from deepnmf.reading.dataset import Dataset, Names, Request, rows_and_columns, sentence
 from deepnmf.reading.errors import ReadingError, closest, needed
-from deepnmf.reading.labels import classes, counted
+from deepnmf.reading.labels import classes, classes_in_words
 
 SPARSE = {"csr_matrix": sparse.csr_array, "csc_matrix": sparse.csc_array}
 
@@ -35,9 +35,9 @@ def _read(file: Any, request: Request) -> Dataset:
         "table",
         sentence(
             request.path,
-            rows_and_columns(X, "cells", "genes"),
+            rows_and_columns(X, "cell", "gene"),
             "sparse" if sparse.issparse(X) else "",
-            counted(y, f"in obs column {request.labels!r}"),
+            classes_in_words(y, f"in obs column {request.labels!r}"),
         ),
         y=y,
         class_names=class_names,

@@ -10,9 +10,9 @@ import numpy as np
 from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.reading.dataset import Dataset, Kind, Names, Request, rows_and_columns, sentence
+from deepnmf.reading.dataset import Dataset, Kind, Names, Request, counted, rows_and_columns, sentence
 from deepnmf.reading.errors import ReadingError, closest
-from deepnmf.reading.labels import classes, counted
+from deepnmf.reading.labels import classes, classes_in_words
 
 FEATURE_NAMES = ("feature_names", "vocabulary", "gene_names", "gene_ids")
 SPARSE_PARTS = ("data", "indices", "indptr", "shape")
@@ -42,12 +42,14 @@ def described(X: Matrix, content: Mapping[str, Any], request: Request, default_l
     y, class_names, label_key = _labels(content, n_samples, request, default_labels)
     image_shape = _image_shape(content, n_features)
     feature_names = _first_names(content, FEATURE_NAMES, n_features)
-    what = f"{image_shape[0]} x {image_shape[1]} pixels" if image_shape else f"{n_features} features"
+    what = f"{image_shape[0]} x {image_shape[1]} pixels" if image_shape else counted(n_features, "feature")
     stored = "sparse" if sparse.issparse(X) else ""
     return Dataset(
         X,
         _kind(image_shape, content),
-        sentence(request.path, f"{n_samples} samples of {what}", stored, counted(y, f"in {label_key!r}")),
+        sentence(
+            request.path, f"{counted(n_samples, 'sample')} of {what}", stored, classes_in_words(y, f"in {label_key!r}")
+        ),
         y=y,
         class_names=class_names,
         feature_names=feature_names,

@@ -9,7 +9,7 @@ import numpy as np
 from deepnmf.arrays import Array
 from deepnmf.reading.dataset import Dataset, Names, Request, rows_and_columns, sentence
 from deepnmf.reading.errors import ReadingError, closest
-from deepnmf.reading.labels import classes, counted
+from deepnmf.reading.labels import classes, classes_in_words
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Columns:
                 request.path,
                 rows_and_columns(X),
                 "in single precision" if X.dtype == np.float32 else "",
-                counted(y, source),
+                classes_in_words(y, source),
                 "" if named else "without a header",
             ),
             y=y,

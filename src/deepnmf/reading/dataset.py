@@ -134,9 +134,14 @@ def sentence(path: Path, *parts: str) -> str:
     return f"{path.name}: {', '.join(part for part in parts if part)}."
 
 
-def rows_and_columns(X: Matrix, sample: str = "samples", feature: str = "features") -> str:
+def rows_and_columns(X: Matrix, sample: str = "sample", feature: str = "feature") -> str:
     """How much was read, in words."""
-    return f"{X.shape[0]} {sample} of {X.shape[1]} {feature}"
+    return f"{counted(X.shape[0], sample)} of {counted(X.shape[1], feature)}"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number and what it counts."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}{'es' if noun.endswith('s') else 's'}"
 
 
 def _tupled(value: Any) -> Any:

@@ -10,16 +10,19 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from deepnmf.arrays import Array
 from deepnmf.reading.columns import Columns
 from deepnmf.reading.dataset import Dataset, Request
 from deepnmf.reading.errors import ReadingError, needed
 
-BLOCK_BYTES = 2**22
+BLOCK_BYTES = 2**20  # pyarrow reads 32 blocks ahead
+ROWS_IN_A_BLOCK = 16  # at least: a row must not be longer than a block
 LARGE_BYTES = 2**26
 SHORT_CELL = 3.0  # bytes, the delimiter among them
 ROW_NUMBER = re.compile(r"Row #(\d+)")
@@ -32,6 +35,7 @@ class Layout:
     delimiter: str
     header: tuple[str, ...]
     n_header_lines: int  # 0 where the first line is data
+    line_length: int
 
     @property
     def named(self) -> bool:
@@ -48,9 +52,7 @@ def read_delimited(request: Request) -> Dataset:
     texts: dict[int, list[Any]] = {place: [] for place in columns.texts}
     n_rows = 0
     for batch in _batches(request, layout, columns):
-        rows = X[n_rows : n_rows + batch.num_rows]
-        for j, place in enumerate(columns.features):
-            rows[:, j] = batch.column(str(place)).to_numpy(zero_copy_only=False)
+        X[n_rows : n_rows + batch.num_rows] = _numbers(batch, X.shape[1])
         for place, cells in texts.items():
             cells.extend(batch.column(str(place)).to_pylist())
         n_rows += batch.num_rows
@@ -72,6 +74,8 @@ def _layout(path: Path) -> Layout:
             first = next((line for line in file if line.strip()), "")
             delimiter = "\t" if path.suffix.lower() == ".tsv" else max(",;\t", key=first.count)
             file.seek(0)
+            line_length = max(map(len, islice(file, 3)))
+            file.seek(0)
             lines = csv.reader(file, delimiter=delimiter)
             header = next((row for row in lines if row), [])
     except UnicodeDecodeError as error:
@@ -80,8 +84,8 @@ def _layout(path: Path) -> Layout:
         raise ReadingError(f"{path} is empty.")
     names = tuple(name.strip() for name in header)
     if _is_data(names):
-        return Layout(delimiter, tuple(f"column {j + 1}" for j in range(len(names))), 0)
-    return Layout(delimiter, names, lines.line_num)
+        return Layout(delimiter, tuple(f"column {j + 1}" for j in range(len(names))), 0, line_length)
+    return Layout(delimiter, names, lines.line_num, line_length)
 
 
 def _is_data(cells: Sequence[str]) -> bool:
@@ -129,13 +133,19 @@ def _options(pyarrow: Any, arrow_csv: Any, layout: Layout, columns: Columns) -> 
     return {
         "read_options": arrow_csv.ReadOptions(
             use_threads=False,  # only then does an error know its row
-            block_size=BLOCK_BYTES,
+            block_size=max(BLOCK_BYTES, ROWS_IN_A_BLOCK * layout.line_length),
             skip_rows=layout.n_header_lines,
             column_names=[str(j) for j in range(len(layout.header))],
         ),
         "parse_options": arrow_csv.ParseOptions(delimiter=layout.delimiter),
         "convert_options": arrow_csv.ConvertOptions(column_types=types, include_columns=list(types)),
     }
+
+
+def _numbers(batch: Any, n_features: int) -> Array:
+    """The features of a batch, which are its first columns, row by row."""
+    features = batch.select(list(range(n_features)))
+    return np.asarray(features.to_tensor(null_to_nan=True, row_major=True).to_numpy())
 
 
 # ----------------------------------------------------------------------------- what is wrong, and where

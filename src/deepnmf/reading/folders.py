@@ -1,7 +1,7 @@
 """Which kind of files a folder holds."""
 
 from deepnmf.reading import images, sounds, texts
-from deepnmf.reading.dataset import Dataset, Request
+from deepnmf.reading.dataset import Dataset, Request, counted
 from deepnmf.reading.errors import ReadingError
 from deepnmf.reading.files import Files
 
@@ -12,7 +12,8 @@ def read_folder(request: Request) -> Dataset:
     recordings = Files.below(request.path, sounds.SUFFIXES)
     if pictures.paths and recordings.paths:
         raise ReadingError(
-            f"{request.path} holds {len(pictures.paths)} images and {len(recordings.paths)} sounds: expected one kind."
+            f"{request.path} holds {counted(len(pictures.paths), 'image')} and "
+            f"{counted(len(recordings.paths), 'sound')}: expected one kind."
         )
     if request.size is not None and not pictures.paths:
         raise ReadingError(f"{request.path} holds no images: leave out --size.")

@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.reading.dataset import Dataset, Request, sentence
+from deepnmf.reading.dataset import Dataset, Request, counted, sentence
 from deepnmf.reading.errors import ReadingError, needed
 from deepnmf.reading.files import Files
-from deepnmf.reading.labels import counted
+from deepnmf.reading.labels import classes_in_words
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".bmp", ".gif", ".tif", ".tiff", ".webp")
 COMMON_SIZE = (32, 32)  # where sizes differ and none was asked for
@@ -28,11 +28,11 @@ def read_images(files: Files, request: Request) -> Dataset:
         row[:] = _pixels(path, shape).ravel()
     y, class_names, source = files.classes()
     resized = f"resized from {_spread(sizes)}" if set(sizes) != {shape} else ""
-    what = f"{len(X)} grey images of {height} x {width} pixels"
+    what = f"{counted(len(X), 'grey image')} of {height} x {width} pixels"
     return Dataset(
         X,
         "images",
-        sentence(files.folder, what, resized, counted(y, source)),
+        sentence(files.folder, what, resized, classes_in_words(y, source)),
         y=y,
         class_names=class_names,
         sample_names=files.names,

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from deepnmf.arrays import Array
+from deepnmf.reading.dataset import counted
 from deepnmf.reading.errors import ReadingError
 
 UNKNOWN = -1
@@ -30,13 +31,13 @@ def from_names(names: Sequence[str]) -> tuple[Array, tuple[str, ...]]:
     return y, tuple(found.tolist())
 
 
-def counted(y: Array | None, source: str) -> str:
+def classes_in_words(y: Array | None, source: str) -> str:
     """How many classes there are and where they come from, in words; nothing without labels."""
     if y is None:
         return ""
     n_classes, n_unknown = len(np.unique(y[y != UNKNOWN])), int(np.sum(y == UNKNOWN))
-    unknown = f" ({n_unknown} samples without)" if n_unknown else ""
-    return f"{n_classes} {'class' if n_classes == 1 else 'classes'} {source}{unknown}"
+    unknown = f" ({counted(n_unknown, 'sample')} without)" if n_unknown else ""
+    return f"{counted(n_classes, 'class')} {source}{unknown}"
 
 
 def _flat(values: Any, n_samples: int, where: str) -> Array:

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.reading.dataset import Dataset, Request, sentence
+from deepnmf.reading.dataset import Dataset, Request, counted, sentence
 from deepnmf.reading.errors import ReadingError
 from deepnmf.reading.files import Files
-from deepnmf.reading.labels import counted
+from deepnmf.reading.labels import classes_in_words
 
 SUFFIXES = (".wav",)
 WINDOW_SECONDS = 0.05  # about what a note or a syllable keeps still for
@@ -40,9 +40,10 @@ def read_sounds(files: Files, request: Request, named_after: Path | None = None)
         "sounds",
         sentence(
             named_after or files.folder,
-            f"{len(X)} frames of {X.shape[1]} frequencies from {len(frames)} recordings at {rate} Hz",
+            f"{counted(len(X), 'frame')} of {X.shape[1]} frequencies "
+            f"from {counted(len(frames), 'recording')} at {rate} Hz",
             f"{resampled} of them resampled" if resampled else "",
-            counted(y, source),
+            classes_in_words(y, source),
         ),
         y=None if y is None else y[groups],
         class_names=class_names,

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from deepnmf.arrays import Matrix
-from deepnmf.reading.dataset import Dataset, Names, Request, sentence
+from deepnmf.reading.dataset import Dataset, Names, Request, rows_and_columns, sentence
 from deepnmf.reading.errors import ReadingError, closest
 from deepnmf.reading.files import Files
-from deepnmf.reading.labels import classes, counted
+from deepnmf.reading.labels import classes, classes_in_words
 
 SUFFIXES = (".txt",)
 SEVERAL = 20  # texts from which on words that are in one text only, or in most of them, tell nothing
@@ -25,7 +25,7 @@ def read_texts(files: Files, request: Request) -> Dataset:
     return Dataset(
         X,
         "texts",
-        sentence(files.folder, f"{X.shape[0]} texts of {X.shape[1]} words", counted(y, source)),
+        sentence(files.folder, rows_and_columns(X, "text", "word"), classes_in_words(y, source)),
         y=y,
         class_names=class_names,
         feature_names=words,
@@ -43,7 +43,7 @@ def read_jsonl(request: Request) -> Dataset:
     return Dataset(
         X,
         "texts",
-        sentence(request.path, f"{X.shape[0]} texts of {X.shape[1]} words", counted(y, f"in {label!r}")),
+        sentence(request.path, rows_and_columns(X, "text", "word"), classes_in_words(y, f"in {label!r}")),
         y=y,
         class_names=class_names,
         feature_names=words,
