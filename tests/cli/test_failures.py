@@ -1,6 +1,7 @@
 import errno
 import os
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,13 +15,14 @@ FEW = ("--layers", "4,2", "--set", "max_iter=2", "--set", "tol=0", "--no-report"
 
 def failed(code, *arguments, out):
     """The one sentence of a command that fails and leaves nothing."""
-    before = sorted(out.parent.rglob("*"))
+    ground = next(parent for parent in out.parents if parent.is_dir())
+    before = sorted(ground.rglob("*"))
     result = run(*arguments, "-o", out)
     assert result.exit_code == code, result.output
     assert "Traceback" not in result.output
     lines = result.stderr.splitlines()
     assert len(lines) == 1, lines
-    assert sorted(out.parent.rglob("*")) == before
+    assert sorted(ground.rglob("*")) == before
     return lines[0]
 
 
@@ -121,6 +123,18 @@ def test_a_full_disk_leaves_the_earlier_result_as_it_was(tmp_path, monkeypatch):
     monkeypatch.setattr(results, "write_json", full_disk)
     failed(5, "fit", tmp_path / "d.npy", *FEW, "--overwrite", "--seed", 1, out=out)
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_a_result_that_cannot_be_moved_leaves_the_earlier_one(tmp_path, monkeypatch):
+    np.save(tmp_path / "d.npy", digits()[0])
+    out, rename = tmp_path / "results" / "out", Path.rename
+    assert run("fit", tmp_path / "d.npy", *FEW, "-o", out).exit_code == 0
+
+    def refuse_the_new(path, target):
+        return full_disk() if path.name.endswith(".new") else rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", refuse_the_new)
+    failed(5, "fit", tmp_path / "d.npy", *FEW, "--overwrite", out=out)
 
 
 def test_a_file_in_the_way_ends_with_5_before_anything_is_read(tmp_path):
