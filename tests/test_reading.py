@@ -246,6 +246,13 @@ def test_whole_numbers_are_classes_without_names(tmp_path):
     assert (data.y.tolist(), data.class_names) == ([7, 3, -1], None)
 
 
+def test_labels_among_the_features_are_pointed_out(tmp_path):
+    (tmp_path / "d.csv").write_text("a,Target\n1,7\n2,3\n")
+    with pytest.warns(UserWarning, match="column 'Target' is taken for a feature; --labels Target makes it the labels"):
+        assert read(tmp_path / "d.csv").X.shape == (2, 2)
+    assert read(tmp_path / "d.csv", labels="Target").X.shape == (2, 1)
+
+
 def test_a_column_that_is_not_there_is_answered_with_the_closest(tmp_path):
     (tmp_path / "t.csv").write_text("alpha,beta\n1,2\n")
     assert "no column 'alhpa' for --labels: closest are 'alpha'" in refusal(tmp_path / "t.csv", labels="alhpa")

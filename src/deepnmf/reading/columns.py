@@ -1,5 +1,6 @@
 """Which columns of a table are features, which one holds labels and which one names."""
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,8 @@ from deepnmf.arrays import Array
 from deepnmf.reading.dataset import Dataset, Names, Request, rows_and_columns, sentence
 from deepnmf.reading.errors import ReadingError, closest
 from deepnmf.reading.labels import classes, classes_in_words
+
+USUAL_LABELS = ("label", "labels", "class", "target", "y")
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,10 @@ class Columns:
         names = _place(header, request, "names")
         if names is None and header[0] == "" and labels != 0:
             names = 0  # the row names of R and pandas
-        return cls(header, _features(header, request, {labels, names}), labels, names)
+        features = _features(header, request, {labels, names})
+        if labels is None and request.like is None:
+            _warn_of_labels([header[j] for j in features], request)
+        return cls(header, features, labels, names)
 
     @property
     def texts(self) -> tuple[int, ...]:
@@ -93,6 +99,17 @@ def _features(header: Sequence[str], request: Request, others: set[int | None]) 
         raise ReadingError(f"{request.path} has no column of numbers left: expected at least one feature.")
     _check_names([header[j] for j in features], request)
     return features
+
+
+def _warn_of_labels(names: Sequence[str], request: Request) -> None:
+    """Labels among the features would be learnt like any other number."""
+    for name in names:
+        if name.lower() in USUAL_LABELS:
+            warnings.warn(
+                f"{request.path}: column {name!r} is taken for a feature; --labels {name} makes it the labels.",
+                UserWarning,
+                stacklevel=2,
+            )
 
 
 def _check_names(names: Sequence[str], request: Request) -> None:
