@@ -143,7 +143,7 @@ function sampleView(trail) {
   const place = rows.indexOf(row);
   const depth = data.layers.length;
   const pictures = [el("figure", {}, drawn(packs[0], place, `${sampleName(row)}, as it is`, true), el("figcaption", {}, "as it is"))];
-  for (let layer = 0; layer < depth; layer += 1) {
+  for (let layer = depth - 1; layer >= 0; layer -= 1) {
     const label = `${sampleName(row)}, from layer ${layer + 1}`;
     const caption = el("figcaption", {}, `from layer ${layer + 1}`, el("small", {}, `error ${percent(errors[layer][place])}`));
     pictures.push(el("figure", {}, drawn(packs[layer + 1], place, label, true), caption));
@@ -152,7 +152,7 @@ function sampleView(trail) {
   for (let layer = depth - 1; layer >= 0; layer -= 1) layers.push(codesOf(trail, layer, place));
   return [
     crumbs(trail),
-    el("h2", { tabindex: -1 }, sampleName(row)),
+    el("h2", { tabindex: -1 }, data.samples.names ? sampleName(row) : `Sample ${row}`),
     el("p", { class: "hint" }, `${data.groups.kind}: ${groupName(groups[place])}. In Python `, el("code", {}, `X[${row}]`)),
     el("div", { class: `rebuilt ${packs[0].kind}` }, ...pictures),
     el("div", { class: "columns" }, ...layers),
