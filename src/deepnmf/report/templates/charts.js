@@ -73,6 +73,11 @@ function groupName(group) {
   return group < 0 ? "unknown" : data.groups.names[group];
 }
 
+/** A group in a sentence; a cluster's name says what it is. */
+function groupPhrase(group) {
+  return data.groups.kind === "cluster" ? groupName(group) : `class ${groupName(group)}`;
+}
+
 /** The map, with a layer to choose and groups to single out. */
 function mapOfCodes(box) {
   const depth = data.layers.length;
@@ -161,7 +166,7 @@ function profileTable(layer) {
   if (features.length < data.layers[layer].size) note.push(`the ${features.length} strongest of ${data.layers[layer].size} features`);
   if (means.length < counts.length) note.push(`the first ${means.length} of ${counts.length} ${data.groups.kind}es`);
   const head = el("thead", {}, el("tr", {}, el("th", {}, "feature"), ...headings));
-  return el("table", { class: "profile" }, el("caption", {}, note.join(", ")), head, el("tbody", {}, ...rows));
+  return el("table", { class: `profile of-${data.layers[layer].pack.kind}` }, el("caption", {}, note.join(", ")), head, el("tbody", {}, ...rows));
 }
 
 function profileHeading(layer, feature) {
