@@ -224,12 +224,16 @@ def test_the_keyboard_walks_down_and_up(opened, files, model):
     assert page.evaluate(focused) == order[0]
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
+    assert page.evaluate(focused) == order[2]
     page.keyboard.press("ArrowLeft")
     assert page.evaluate(focused) == order[1]
     outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
     assert outline == "solid"
     page.keyboard.press("Tab")
+    height = "document.activeElement.offsetTop"
+    first_row = page.evaluate(height)
     page.keyboard.press("ArrowDown")
+    assert page.evaluate(height) > first_row
     assert page.evaluate("document.activeElement.getAttribute('href')").startswith("#/1.")
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("Enter")
