@@ -175,7 +175,12 @@ def npy_file(folder):
     return folder / "rows.npy"
 
 
+def dask_array(folder):
+    return pytest.importorskip("dask.array").from_array(X, chunks=(25, 24))
+
+
 FORMS = {
+    "dask": dask_array,
     "sparse": lambda folder: sparse.csr_array(X),
     "columns first": lambda folder: sparse.csc_matrix(X),
     "float32": lambda folder: X.astype(np.float32),

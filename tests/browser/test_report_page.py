@@ -156,9 +156,9 @@ def test_a_sample_is_found_by_number_and_stands_beside_its_reconstructions(opene
     page.locator("#search").fill(str(row))
     assert page.locator("#found").inner_text() == "1 sample of 90"
     page.locator("#search").press("Enter")
-    arrive(page, f"sample {row}")
+    arrive(page, f"Sample {row}")
     canvases = page.locator(".rebuilt canvas").all()
-    rebuilt = [model.decode(model.encode(X, layer), layer)[row] for layer in (0, 1)]
+    rebuilt = [model.decode(model.encode(X, layer), layer)[row] for layer in (1, 0)]
     for canvas, vector in zip(canvases, [X[row], *rebuilt], strict=True):
         np.testing.assert_allclose(greys(canvas), relative(vector, X[row].max()), atol=0.006)
     for number in (1, 2):
@@ -185,7 +185,7 @@ def test_a_filled_point_of_the_map_leads_to_its_sample(opened, files):
     point = page.locator("#map-chart a").first
     row = point.get_attribute("href").rpartition(".")[2]
     point.dispatch_event("click")
-    arrive(page, f"sample {row}")
+    arrive(page, f"Sample {row}")
 
 
 def test_a_class_can_be_singled_out_on_the_map(opened, files):
@@ -224,12 +224,16 @@ def test_the_keyboard_walks_down_and_up(opened, files, model):
     assert page.evaluate(focused) == order[0]
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
+    assert page.evaluate(focused) == order[2]
     page.keyboard.press("ArrowLeft")
     assert page.evaluate(focused) == order[1]
     outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
     assert outline == "solid"
     page.keyboard.press("Tab")
+    height = "document.activeElement.offsetTop"
+    first_row = page.evaluate(height)
     page.keyboard.press("ArrowDown")
+    assert page.evaluate(height) > first_row
     assert page.evaluate("document.activeElement.getAttribute('href')").startswith("#/1.")
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("Enter")

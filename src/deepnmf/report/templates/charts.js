@@ -73,6 +73,11 @@ function groupName(group) {
   return group < 0 ? "unknown" : data.groups.names[group];
 }
 
+/** A group in a sentence; a cluster's name says what it is. */
+function groupPhrase(group) {
+  return data.groups.kind === "cluster" ? groupName(group) : `class ${groupName(group)}`;
+}
+
 /** The map, with a layer to choose and groups to single out. */
 function mapOfCodes(box) {
   const depth = data.layers.length;
@@ -145,13 +150,12 @@ function profiles(box) {
 function profileTable(layer) {
   const { features, means, counts } = data.profile[layer];
   const largest = features.map((_, column) => Math.max(...means.map((mean) => Math.abs(mean[column]))) || 1);
-  const headings = features.map((feature) =>
-    el("th", { scope: "col" }, el("a", { href: address([[layer + 1, feature]]), "aria-label": featureName(layer, feature) }, String(feature))),
-  );
+  const headings = features.map((feature) => profileHeading(layer, feature));
   const rows = means.map((mean, group) => {
     const cells = mean.map((value, column) => {
       const cell = el("td", { title: `${groupName(group)}, feature ${features[column]}: ${number(value)}` });
-      const shade = el("span", { class: value < 0 ? "shade negative" : "shade" }, number(value));
+      const negligible = Math.abs(value) < 0.005 * largest[column];
+      const shade = el("span", { class: value < 0 ? "shade negative" : "shade" }, negligible ? "·" : number(Number(value.toPrecision(2))));
       cell.append(shade);
       cell.style.setProperty("--strength", (Math.abs(value) / largest[column]).toFixed(3));
       return cell;
@@ -161,5 +165,15 @@ function profileTable(layer) {
   const note = [];
   if (features.length < data.layers[layer].size) note.push(`the ${features.length} strongest of ${data.layers[layer].size} features`);
   if (means.length < counts.length) note.push(`the first ${means.length} of ${counts.length} ${data.groups.kind}es`);
-  return el("table", { class: "profile" }, el("caption", {}, note.join(", ")), el("thead", {}, el("tr", {}, el("th", {}, "feature"), ...headings)), el("tbody", {}, ...rows));
+  const head = el("thead", {}, el("tr", {}, el("th", {}, "feature"), ...headings));
+  return el("table", { class: `profile of-${data.layers[layer].pack.kind}` }, el("caption", {}, note.join(", ")), head, el("tbody", {}, ...rows));
+}
+
+function profileHeading(layer, feature) {
+  const { pack, shown } = data.layers[layer];
+  const place = shown.indexOf(feature);
+  const name = featureName(layer, feature);
+  const picture = pack.kind === "words" ? el("span", {}, pack.words[place][0]?.[0] ?? "–") : drawn(pack, place, name);
+  const link = el("a", { href: address([[layer + 1, feature]]), title: name }, picture, el("span", { class: "index" }, String(feature)));
+  return el("th", { scope: "col" }, link);
 }

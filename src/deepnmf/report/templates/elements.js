@@ -47,7 +47,7 @@ function plural(count, word) {
  * Only the first so many are there until the rest is asked for.
  */
 function grid(links, kind, limit = Infinity) {
-  const box = el("div", { class: `grid ${kind}s` });
+  const box = el("div", { class: `grid of-${kind}` });
   const add = (from, to) => links.slice(from, to).forEach((make) => {
     const link = make();
     link.tabIndex = box.childElementCount ? -1 : 0;

@@ -90,6 +90,8 @@ async function start() {
   window.addEventListener("hashchange", route);
   document.addEventListener("keydown", leaveByKey);
   route();
+  // The browser has been where the address leads before there was anything there.
+  if (detail.hidden && location.hash.length > 1) document.getElementById(location.hash.slice(1))?.scrollIntoView();
   document.documentElement.dataset.ready = "yes";
 }
 

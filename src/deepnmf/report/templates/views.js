@@ -60,7 +60,7 @@ function sampleTile(trail, row, weight = null) {
   const group = data.samples.groups[place];
   const caption = el("span", { class: "caption" }, el("span", { class: "index" }, data.samples.names ? sampleName(row) : String(row)));
   caption.append(el("span", { class: "number" }, weight === null ? groupName(group) : number(weight)));
-  const picture = drawn(pack, place, `${sampleName(row)}, ${data.groups.kind} ${groupName(group)}`);
+  const picture = drawn(pack, place, `${sampleName(row)}, ${groupPhrase(group)}`);
   return el("a", { class: "tile", href: address(onwards(trail, "s", row)), "data-sample": row }, picture, caption);
 }
 
@@ -98,7 +98,7 @@ function featureView(trail) {
     crumbs(trail),
     el("h2", { tabindex: -1 }, `Feature ${feature} of layer ${layer + 1}`),
     el("div", { class: "subject" },
-      el("div", { class: `large ${pack.kind}` }, drawn(pack, place, featureName(layer, feature), true)),
+      el("div", { class: `large of-${pack.kind}` }, drawn(pack, place, featureName(layer, feature), true)),
       el("div", {}, facts, el("p", { class: "hint" }, "In Python ", el("code", {}, `model.features_[${layer}][${feature}]`)))),
     below(trail, layer, place),
     above(trail, layer, place),
@@ -143,7 +143,7 @@ function sampleView(trail) {
   const place = rows.indexOf(row);
   const depth = data.layers.length;
   const pictures = [el("figure", {}, drawn(packs[0], place, `${sampleName(row)}, as it is`, true), el("figcaption", {}, "as it is"))];
-  for (let layer = 0; layer < depth; layer += 1) {
+  for (let layer = depth - 1; layer >= 0; layer -= 1) {
     const label = `${sampleName(row)}, from layer ${layer + 1}`;
     const caption = el("figcaption", {}, `from layer ${layer + 1}`, el("small", {}, `error ${percent(errors[layer][place])}`));
     pictures.push(el("figure", {}, drawn(packs[layer + 1], place, label, true), caption));
@@ -152,9 +152,9 @@ function sampleView(trail) {
   for (let layer = depth - 1; layer >= 0; layer -= 1) layers.push(codesOf(trail, layer, place));
   return [
     crumbs(trail),
-    el("h2", { tabindex: -1 }, sampleName(row)),
-    el("p", { class: "hint" }, `${data.groups.kind}: ${groupName(groups[place])}. In Python `, el("code", {}, `X[${row}]`)),
-    el("div", { class: `rebuilt ${packs[0].kind}` }, ...pictures),
+    el("h2", { tabindex: -1 }, data.samples.names ? sampleName(row) : `Sample ${row}`),
+    el("p", { class: "hint" }, `Of ${groupPhrase(groups[place])}. In Python `, el("code", {}, `X[${row}]`)),
+    el("div", { class: `rebuilt of-${packs[0].kind}` }, ...pictures),
     el("div", { class: "columns" }, ...layers),
   ];
 }
@@ -172,7 +172,7 @@ function codeRow(trail, layer, feature, code, heaviest) {
   const { shown, pack } = data.layers[layer];
   const place = shown.indexOf(feature);
   const content = [el("span", { class: "index" }, String(feature)), bar(code, heaviest, code < 0), el("span", { class: "number" }, number(code))];
-  if (place < 0) return el("span", { class: "code" }, el("span", { class: `thumb ${pack.kind}` }), ...content);
-  const thumb = el("span", { class: `thumb ${pack.kind}` }, drawn(pack, place, featureName(layer, feature)));
+  if (place < 0) return el("span", { class: "code" }, el("span", { class: `thumb of-${pack.kind}` }), ...content);
+  const thumb = el("span", { class: `thumb of-${pack.kind}` }, drawn(pack, place, featureName(layer, feature)));
   return el("a", { class: "code", href: address(onwards(trail, layer + 1, feature)), "data-feature": feature }, thumb, ...content);
 }
