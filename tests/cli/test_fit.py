@@ -75,7 +75,7 @@ def test_what_was_left_open_is_decided_and_said(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     np.savez("faces.npz", X=digits()[0], y=digits()[1])
     result = succeeded("fit", "faces.npz", "--set", "max_iter=2", "--no-report")
-    assert "Without --model and --layers: deep-nsnmf with layers 30,10, from the shape of the data." in result.stdout
+    assert "Without --model and --layers: deep-nsnmf with layers 30,10, chosen from the data." in result.stdout
     assert (tmp_path / "deepnmf-faces" / "model.safetensors").exists()
     np.save("signed.npy", digits()[0] - 0.5)
     result = succeeded("fit", "signed.npy", "--set", "max_iter=2", "--no-report")

@@ -93,7 +93,7 @@ class _Choice:
     def _say_what_was_decided(self, name: str, sizes: str, voice: Voice) -> None:
         missing = [option for option, given in {"--model": self.name, "--layers": self.layers}.items() if given is None]
         if missing:
-            voice.said(f"Without {' and '.join(missing)}: {name} with layers {sizes}, from the shape of the data.")
+            voice.said(f"Without {' and '.join(missing)}: {name} with layers {sizes}, chosen from the data.")
 
 
 def _suffix(codes: str | None, path: Path) -> str:
@@ -123,7 +123,7 @@ def _write(
     with voice.working("writing"), whole_folder(folder) as beside:
         write_results(beside, fit, data, scaling, scores, suffix)
         if report:
-            write_page(beside / REPORT, fit, data, _title(fit, data))
+            write_page(beside / REPORT, fit.model, data, _title(fit, data), fit.seconds)
     show_scores(voice, [fit], {fit.name: scores})
     voice.told("result", output=str(folder), exit_code=_code(fit), **settings_of(fit, data, scores))
     kept = "Interrupted: the best so far is kept. " if fit.interrupted else ""

@@ -118,18 +118,18 @@ def shown_with(data: "Dataset") -> dict[str, Any]:
     }
 
 
-def write_page(path: Path, fit: Fit, data: "Dataset", title: str) -> None:
+def write_page(path: Path, model: Any, data: "Dataset", title: str, seconds: float | None = None) -> None:
     """The page on which one sees what was learnt."""
     from deepnmf.report import write_report
 
     write_report(
-        fit.model,
+        model,
         path,
         data.X,
         data.y,
         sample_names=data.sample_names,
         title=title,
         command=command_line(),
-        seconds=fit.seconds or None,
+        seconds=seconds,
         **shown_with(data),
     )
