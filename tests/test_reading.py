@@ -311,6 +311,24 @@ def test_an_unreadable_mat_is_refused(tmp_path, content):
     assert "not a whole MATLAB file" in refusal(tmp_path / "broken.mat")
 
 
+def test_mat_of_version_7_3_is_hdf5_by_columns(tmp_path, X):
+    path = tmp_path / "new.mat"
+    S = sparse.csc_array(X)
+    with h5py.File(path, "w", userblock_size=512) as file:
+        file["fea"], file["gnd"] = X.T, np.array([[1.0, 1, 2, 2, 3, 3]])
+        group = file.create_group("counts")
+        group.attrs["MATLAB_sparse"] = np.uint64(X.shape[0])
+        group["data"], group["ir"], group["jc"] = S.data, S.indices.astype(np.uint64), S.indptr.astype(np.uint64)
+    with path.open("r+b") as file:
+        file.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM")
+    data = read(path)
+    np.testing.assert_array_equal(data.X, X)
+    assert data.y.tolist() == [1, 1, 2, 2, 3, 3]
+    counts = read(path, key="counts").X
+    assert sparse.issparse(counts)
+    np.testing.assert_array_equal(counts.toarray(), X)
+
+
 def h5ad(path, X, form="csr_matrix"):
     """A small file as AnnData writes it."""
     S = sparse.csr_array(X) if form == "csr_matrix" else sparse.csc_array(X)

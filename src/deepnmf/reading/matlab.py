@@ -9,7 +9,7 @@ from scipy import sparse
 from deepnmf.arrays import Matrix
 from deepnmf.reading.arrays import described
 from deepnmf.reading.dataset import Dataset, Request
-from deepnmf.reading.errors import ReadingError, closest
+from deepnmf.reading.errors import ReadingError, closest, needed
 
 
 def read_mat(request: Request) -> Dataset:
@@ -26,11 +26,30 @@ def _variables(path: Path) -> dict[str, Any]:
 
     try:
         content = loadmat(path)
-    except NotImplementedError as error:
-        raise ReadingError(f"{path} is in MATLAB's 7.3 form: expected one saved by save(..., '-v7').") from error
+    except NotImplementedError:  # the form of MATLAB 7.3 is HDF5
+        return _of_hdf5(path)
     except (MatReadError, ValueError, TypeError, KeyError, IndexError, EOFError, MemoryError) as error:
         raise ReadingError(f"{path} is not a whole MATLAB file: {error}.") from error
     return {name: _plain(value) for name, value in content.items() if not name.startswith("__")}
+
+
+def _of_hdf5(path: Path) -> dict[str, Any]:
+    h5py = needed("h5py", "h5py", "MATLAB 7.3 files")
+    try:
+        with h5py.File(path, "r") as file:
+            found = {name: _stored(value) for name, value in file.items()}
+    except (OSError, KeyError, ValueError) as error:
+        raise ReadingError(f"{path} is not a whole MATLAB file: {error}.") from error
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _stored(value: Any) -> Any:
+    """A matrix of numbers, which MATLAB lays down by columns; None for all else."""
+    if "MATLAB_sparse" in value.attrs:
+        shape = (int(value.attrs["MATLAB_sparse"]), len(value["jc"]) - 1)
+        parts = (value["data"][()], value["ir"][()], value["jc"][()]) if "data" in value else shape
+        return sparse.csc_array(parts, shape=shape)
+    return value[()].T if hasattr(value, "dtype") and value.dtype.kind in "biuf" else None
 
 
 def _plain(value: Any) -> Any:
