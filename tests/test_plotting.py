@@ -7,13 +7,12 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from sklearn.exceptions import NotFittedError
 
-from deepnmf import NMF, DeepNSNMF, DeepSemiNMF
+from deepnmf import NMF, DeepNSNMF, DeepSemiNMF, plot_codes, plot_hierarchy, plot_loss
 from deepnmf.metrics import sparseness
-from deepnmf.plotting import plot_hierarchy
 
 rng = np.random.default_rng(0)
 X = rng.random((30, 12))
-SHAPES = [(3, 4), (1, 12), (12, 1), None]
+SHAPES = [(3, 4), (1, 12), (12, 1), (2, 2, 3), None]
 
 
 def nmf():
@@ -65,6 +64,15 @@ def test_a_picture_is_its_feature_with_its_peak_at_one():
     np.testing.assert_allclose(second, [[0, 0, 0], [0, 0, 1]])
 
 
+@pytest.mark.parametrize(
+    ("sign", "expected"), [(1, [[0, 0.5, 1], [0.25, 0, 1]]), (-1, [[0.5, 0.25, 0], [0.375, 0.5, 0]])]
+)
+def test_a_coloured_picture_is_on_black_or_on_grey_where_signs_are_mixed(sign, expected):
+    features = sign * np.array([[0.0, 2, 4, 1, 0, 4]])
+    (panel,) = plot_hierarchy(made_of(features), (1, 2, 3)).axes
+    np.testing.assert_allclose(pictures(panel)[0], [expected])
+
+
 def test_one_curve_a_feature_spans_its_cell():
     (panel,) = plot_hierarchy(made_of([[0.0, 1, 2], [4, 0, 4]])).axes
     first, second = [line for line in panel.lines if len(line.get_xdata()) == 3]
@@ -114,12 +122,14 @@ def test_titles_and_panels_are_inside_the_figure_and_apart(sizes, image_shape):
 
 @pytest.mark.parametrize("image_shape", [(3, 5), (12, 2)])
 def test_a_shape_of_another_size_is_refused(image_shape):
-    message = rf"image_shape is \({image_shape[0]}, {image_shape[1]}\), .* has 12 input features: expected .* = 12"
+    message = (
+        rf"image_shape is \({image_shape[0]}, {image_shape[1]}\), .* has 12 input features: expected .* product of 12"
+    )
     with pytest.raises(ValueError, match=message):
         plot_hierarchy(nmf(), image_shape)
 
 
-@pytest.mark.parametrize("image_shape", [12, (3, 4, 1), (-3, -4), (3.0, 4.0), "12"])
+@pytest.mark.parametrize("image_shape", [12, (3, 4, 1), (-3, -4), (3.0, 4.0), "12", (2, 2, 3, 1)])
 def test_what_is_no_shape_is_refused(image_shape):
     with pytest.raises(ValueError, match=r"image_shape is .*: expected \(height, width\)"):
         plot_hierarchy(nmf(), image_shape)
@@ -147,3 +157,66 @@ assert "matplotlib" in sys.modules
 assert "matplotlib.pyplot" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+# ------------------------------------------------------------------------------------ loss and codes
+
+
+def test_the_loss_is_drawn_sweep_by_sweep():
+    model = deep_nsnmf()
+    (panel,) = plot_loss(model).axes
+    np.testing.assert_array_equal(panel.lines[0].get_xdata(), 1 + np.arange(model.n_iter_))
+    np.testing.assert_array_equal(panel.lines[0].get_ydata(), model.loss_curve_)
+    assert panel.get_yscale() == "linear"
+    assert titles(plot_loss(model)) == [f"DeepNSNMF: {model.n_iter_} sweeps, ended by {model.stop_reason_}"]
+
+
+def test_a_loss_that_falls_far_is_drawn_in_decades():
+    model = nmf()
+    model.loss_curve_ = np.array([100.0, 10, 1])
+    assert plot_loss(model).axes[0].get_yscale() == "log"
+
+
+def points(figure):
+    """Points of the map by the name of their group."""
+    return {group.get_label(): np.asarray(group.get_offsets()) for group in figure.axes[0].collections}
+
+
+def test_codes_are_drawn_by_label_and_unknown_ones_apart():
+    labels = np.array(["ash", "birch", None], dtype=object)[np.arange(30) % 3]
+    figure = plot_codes(nmf(), X, labels)
+    drawn = points(figure)
+    assert {name: len(group) for name, group in drawn.items()} == {"unknown": 10, "ash": 10, "birch": 10}
+    codes = nmf().transform(X)
+    distances = np.linalg.norm(codes - codes.mean(axis=0), axis=1)
+    everyone = np.concatenate(list(drawn.values()))
+    assert (np.linalg.norm(everyone, axis=1) <= distances.max() + 1e-9).all()  # PCA shortens, t-SNE would not
+    assert "PCA of 30 samples by class" in titles(figure)[0]
+
+
+@pytest.mark.parametrize(("layer", "number"), [(0, 1), (2, 3), (-1, 3), (-3, 1)])
+def test_codes_of_any_layer_are_drawn_by_cluster_where_labels_are_missing(layer, number):
+    figure = plot_codes(deep_nsnmf(), X, layer=layer)
+    assert titles(figure)[0].startswith(f"DeepNSNMF, codes of layer {number}: PCA of 30 samples by cluster")
+    assert sum(map(len, points(figure).values())) == 30
+
+
+def test_a_map_of_many_samples_is_of_a_fixed_choice_and_the_same_each_time():
+    many = np.tile(X, (22, 1)) + rng.random((660, 12))
+    model = NMF(4, random_state=0, tol=1e-2).fit(many)
+    first, second = (points(plot_codes(model, many, np.arange(660) % 2)) for _ in range(2))
+    assert sum(map(len, first.values())) == 600
+    for name in ("0", "1"):
+        np.testing.assert_array_equal(first[name], second[name])
+
+
+@pytest.mark.parametrize("plot", [plot_loss, lambda model: plot_codes(model, X)])
+def test_only_fitted_models_are_drawn(plot):
+    with pytest.raises(NotFittedError):
+        plot(NMF(3))
+
+
+def test_a_notebook_shows_the_diagram_of_scikit_learn():
+    page = deep_nsnmf()._repr_html_()
+    assert "DeepNSNMF" in page
+    assert "sk-estimator" in page

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from deepnmf.version import __version__
 
 if TYPE_CHECKING:
-    from deepnmf import datasets, metrics
+    from deepnmf import datasets, metrics, report
     from deepnmf.annotated import fit_anndata
     from deepnmf.models import (
         CNMF,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         SparseDeepNMF,
         load,
     )
-    from deepnmf.plotting import plot_hierarchy
+    from deepnmf.plotting import plot_codes, plot_hierarchy, plot_loss
     from deepnmf.preprocessing import ImageGradientOrientations
 
 # Loaded when asked for: the command line answers --help without waiting for scikit-learn.
@@ -51,9 +51,11 @@ _HOMES = {
     "SparseDeepNMF": "models",
     "fit_anndata": "annotated",
     "load": "models",
+    "plot_codes": "plotting",
     "plot_hierarchy": "plotting",
+    "plot_loss": "plotting",
 }
-_MODULES = ("datasets", "metrics", "models", "plotting")
+_MODULES = ("datasets", "metrics", "models", "plotting", "reading", "report")
 
 __all__ = [
     "CNMF",
@@ -78,7 +80,10 @@ __all__ = [
     "fit_anndata",
     "load",
     "metrics",
+    "plot_codes",
     "plot_hierarchy",
+    "plot_loss",
+    "report",
 ]
 
 

@@ -12,13 +12,18 @@ KEY = "deepnmf"
 
 
 def write(path: str | os.PathLike[str], description: dict[str, Any], tensors: dict[str, Any]) -> None:
-    """Write beside the file's place first, then move it there in one step."""
+    """Write arrays and their description to one file."""
     from safetensors.numpy import save  # noqa: PLC0415 - loaded when used
 
     payload = save(
         {name: np.ascontiguousarray(array) for name, array in tensors.items()},
         metadata={KEY: json.dumps(description, default=plain)},
     )
+    write_whole(path, payload)
+
+
+def write_whole(path: str | os.PathLike[str], payload: bytes) -> None:
+    """Write beside the file's place first, then move it there in one step: it is never half there."""
     target = Path(path)
     handle, beside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:

@@ -19,9 +19,19 @@ try:
 except ModuleNotFoundError as missing:
     raise SystemExit("The command line needs typer, rich and matplotlib: pip install 'deepnmf[cli]'.") from missing
 
-from deepnmf.cli import demo, reproduce
+from deepnmf.cli import compare, demo, fit, models, report, reproduce, transform
+from deepnmf.cli.failing import EXIT_CODES
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
+COMMANDS = {
+    "fit": fit,
+    "transform": transform,
+    "report": report,
+    "compare": compare,
+    "models": models,
+    "reproduce": reproduce,
+    "demo": demo,
+}
 
 
 def _show_version(wanted: bool) -> None:
@@ -30,7 +40,7 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(epilog=EXIT_CODES)
 def main(
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
@@ -39,5 +49,5 @@ def main(
     """Deep matrix factorisation: parts, parts of parts, and the codes of every sample at every level."""
 
 
-for name, module in {"demo": demo, "reproduce": reproduce}.items():
+for name, module in COMMANDS.items():
     app.command(name)(module.command)

@@ -1,5 +1,7 @@
 """``deepnmf demo``: four models on scikit-learn's digits."""
 
+from __future__ import annotations  # so that --help does not wait for numpy
+
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -8,22 +10,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deepnmf.arrays import Array
-from deepnmf.cli.failing import fail
+from deepnmf.cli.failing import Exit, fail
+from deepnmf.cli.tables import CAPTION, CLUSTERING_CAPTION, add_layers, score_table
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
-    from rich.table import Table
 
+    from deepnmf.arrays import Array
     from deepnmf.models.base import ChainEstimator
 
 DEMO_FOLDER = Path("deepnmf-demo")
 DIGIT_SHAPE = (8, 8)
 MAX_ITER = 2000  # far above the sweeps the demo's fits need: they end by converging
 DPI = 200
-CAPTION = """error: Frobenius norm of data minus reconstruction from the layer's codes
-accuracy, NMI: k-means on these codes; sparseness: Hoyer's, of the features"""
 
 
 def command(
@@ -36,15 +36,17 @@ def command(
         output.mkdir(parents=True, exist_ok=True)
         _compare(_models(), *_digits(), output, Console())
     except (FileExistsError, NotADirectoryError):
-        fail(f"--output is {output}, but a file is in the way: expected a folder for the pictures.")
+        fail(f"--output is {output}, but a file is in the way: expected a folder for the pictures.", Exit.UNWRITABLE)
     except OSError as error:
-        fail(f"--output is {output}, but a picture cannot be written there: {error.strerror or error}.")
+        fail(
+            f"--output is {output}, but a picture cannot be written there: {error.strerror or error}.", Exit.UNWRITABLE
+        )
 
 
 # ------------------------------------------------------------------------------------- the demo
 
 
-def _models() -> list["ChainEstimator"]:
+def _models() -> list[ChainEstimator]:
     from deepnmf import NMF, DeepNSNMF, DeepSemiNMF, SparseDeepNMF
 
     deep = [model((40, 10), max_iter=MAX_ITER, random_state=0) for model in (DeepSemiNMF, DeepNSNMF, SparseDeepNMF)]
@@ -58,9 +60,11 @@ def _digits() -> tuple[Array, Array]:
     return digits.data / 16, digits.target
 
 
-def _compare(models: Sequence["ChainEstimator"], X: Array, y: Array, output: Path, console: "Console") -> None:
+def _compare(models: Sequence[ChainEstimator], X: Array, y: Array, output: Path, console: Console) -> None:
     """Fit, score and draw each model; then print the scores and say where the pictures are."""
-    table, pictures = _table(X), []
+    from deepnmf.report import layer_scores
+
+    table, pictures = score_table(labelled=True, title=f"{X.shape[0]} digits of {X.shape[1]} pixels"), []
     with _progress(console) as progress:
         task = progress.add_task("deepnmf", total=len(models), status="compiling kernels")
         say = partial(progress.update, task)
@@ -69,30 +73,31 @@ def _compare(models: Sequence["ChainEstimator"], X: Array, y: Array, output: Pat
             say(description=type(model).__name__, status="pre-training")
             seconds = _fit(model, X, lambda sweep, loss: say(status=f"sweep {sweep}, loss {loss:.1f}"))
             say(status="scoring")
-            _add_rows(table, model, X, y, seconds)
+            add_layers(table, type(model).__name__, layer_scores(model, X, y), seconds)
             pictures.append(_draw(model, output))
             progress.advance(task)
     console.print(table)
+    console.print(CAPTION, CLUSTERING_CAPTION, sep="\n", highlight=False)
     typer.echo(f"Pictures of the features are in {output}: {', '.join(pictures)}.")
 
 
-def _compile_kernels(model: "ChainEstimator", X: Array) -> None:
+def _compile_kernels(model: ChainEstimator, X: Array) -> None:
     """What is used first after an installation is compiled first; the seconds in the table are without it."""
     from sklearn.base import clone
 
     clone(model).set_params(max_iter=1, tol=0).fit_transform(X)
 
 
-def _fit(model: "ChainEstimator", X: Array, on_sweep: Callable[[int, float], None]) -> float:
+def _fit(model: ChainEstimator, X: Array, on_sweep: Callable[[int, float], None]) -> float:
     """Fit and return the seconds it took."""
     began = time.perf_counter()
     model.fit(X, on_sweep=on_sweep)
     if model.stop_reason_ == "interrupted":
-        raise typer.Abort
+        fail("Interrupted: the demo ends here.", Exit.INTERRUPTED)
     return time.perf_counter() - began
 
 
-def _draw(model: "ChainEstimator", output: Path) -> str:
+def _draw(model: ChainEstimator, output: Path) -> str:
     """Draw the features into a file and return its name."""
     from deepnmf.plotting import plot_hierarchy
 
@@ -101,61 +106,11 @@ def _draw(model: "ChainEstimator", output: Path) -> str:
     return name
 
 
-def _scores(model: "ChainEstimator", layer: int, X: Array, y: Array) -> tuple[float, ...]:
-    """Reconstruction error, accuracy and NMI of k-means on the codes, sparseness of the features."""
-    import numpy as np
-
-    from deepnmf.metrics import clustering_accuracy, nmi, sparseness
-
-    codes = model.encode(X, layer)
-    clusters = _clusters(codes, len(np.unique(y)))
-    error = float(np.linalg.norm(X - model.decode(codes, layer)))
-    return error, clustering_accuracy(y, clusters), nmi(y, clusters), sparseness(model.features_[layer])
-
-
-def _clusters(codes: Array, n_clusters: int) -> Array:
-    """k-means on one thread: on so few samples, threads on a busy machine only wait for each other."""
-    from sklearn.cluster import KMeans
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1):
-        return KMeans(n_clusters, n_init=10, random_state=0).fit_predict(codes)
-
-
 # ------------------------------------------------------------------------------- what is printed
 
 
-def _progress(console: "Console") -> "Progress":
+def _progress(console: Console) -> Progress:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     name, status = TextColumn("{task.description:13}"), TextColumn("{task.fields[status]}", style="dim")
     return Progress(name, BarColumn(), MofNCompleteColumn(), status, console=console, transient=True)
-
-
-def _table(X: Array) -> "Table":
-    from rich import box
-    from rich.table import Table
-
-    n_samples, n_pixels = X.shape
-    table = Table(
-        title=f"{n_samples} digits of {n_pixels} pixels",
-        caption=CAPTION,
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-    )
-    table.add_column("model", no_wrap=True)
-    for heading in ("layer", "size", "error", "accuracy", "NMI", "sparseness", "seconds"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    return table
-
-
-def _add_rows(table: "Table", model: "ChainEstimator", X: Array, y: Array, seconds: float) -> None:
-    """One row a layer; name and seconds, which are the whole model's, in its first."""
-    name, time_taken = type(model).__name__, f"{seconds:.2f}"
-    for layer, features in enumerate(model.features_):
-        error, *scores = _scores(model, layer, X, y)
-        cells = [f"{layer + 1}", f"{len(features)}", f"{error:.2f}", *(f"{score:.3f}" for score in scores)]
-        table.add_row(name, *cells, time_taken)
-        name = time_taken = ""
-    table.add_section()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deepnmf.cli.failing import fail
+from deepnmf.cli.failing import Exit, fail
 
 if TYPE_CHECKING:
     from deepnmf.reproduction import Data, Experiment, Plan
@@ -48,16 +48,16 @@ def _chosen(names: Sequence[str], everything: bool, data: "Data") -> list["Exper
     from deepnmf.reproduction import EXPERIMENTS
 
     if everything == bool(names):
-        fail("Expected either names of experiments or --all; --list shows them.", 2)
+        fail("Expected either names of experiments or --all; --list shows them.", Exit.USAGE)
     unknown = [name for name in names if name not in EXPERIMENTS]
     if unknown:
-        fail(f"There is no experiment {unknown[0]!r}; there are {', '.join(EXPERIMENTS)}.", 2)
+        fail(f"There is no experiment {unknown[0]!r}; there are {', '.join(EXPERIMENTS)}.", Exit.USAGE)
     if everything:
         return [experiment for experiment in EXPERIMENTS.values() if not _missing(experiment, data)]
     chosen = [EXPERIMENTS[name] for name in names]
     for experiment in chosen:
         if reason := _missing(experiment, data):
-            fail(f"{experiment.name}: {reason}", 3)
+            fail(f"{experiment.name}: {reason}", Exit.UNREADABLE)
     return chosen
 
 
@@ -98,11 +98,14 @@ def _reproduce(
             results = run(experiment, plan, data, kept, jobs, on_trial)
         path = write_page(experiment, results, data, plan, output, _said(experiment, plan))
     except OtherResultsError as error:
-        fail(str(error), 4)
+        fail(str(error), Exit.UNWRITABLE)
     except KeyboardInterrupt:
-        fail(f"{experiment.name}: interrupted; the trials that were done are kept, the same command goes on.", 130)
+        fail(
+            f"{experiment.name}: interrupted; the trials that were done are kept, the same command goes on.",
+            Exit.INTERRUPTED,
+        )
     except OSError as error:
-        fail(f"--output is {output}, but results cannot be written there: {error.strerror or error}.", 5)
+        fail(f"--output is {output}, but results cannot be written there: {error.strerror or error}.", Exit.UNWRITABLE)
     typer.echo(path)
 
 

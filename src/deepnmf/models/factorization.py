@@ -238,6 +238,24 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         save(self, path)
 
+    def report(self, path: str | os.PathLike[str], X: Matrix, y: Any = None, **content: Any) -> None:
+        """Write what was learnt as one HTML page, to walk from wholes to their parts.
+
+        Parameters
+        ----------
+        path : str or path
+            The file; it is written beside and moved into place, so that it is never half there.
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Data to show the model at work on.
+        y : array-like of shape (n_samples,), optional
+            Labels, -1, None or NaN where unknown.
+        **content
+            How it is shown, such as ``image_shape=(8, 8)``: see `deepnmf.report.write_report`.
+        """
+        import deepnmf  # noqa: PLC0415 - models know nobody above them; the package hands its parts out by name
+
+        deepnmf.report.write_report(self, path, X, y, **content)
+
     # ------------------------------------------------------------------------------- checking input
 
     def _rows(self, data: Observed, workers: Workers) -> Engine:

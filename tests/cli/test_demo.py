@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 import deepnmf
 from deepnmf import NMF, DeepNSNMF, cli
 from deepnmf.cli import demo
+from deepnmf.report import layer_scores
 
 MODELS = ("NMF", "DeepSemiNMF", "DeepNSNMF", "SparseDeepNMF")
 ROW = re.compile(r"(\d) +(\d+) +(\d+\.\d\d) +(\d\.\d{3}) +(\d\.\d{3}) +(\d\.\d{3})")
@@ -42,8 +43,9 @@ def test_printed_scores_are_those_of_the_layer(tmp_path):
     demo._compare(models, X[:200], y[:200], tmp_path, console)
     printed = printed_layers(console.export_text())
     assert [row[:2] for row in printed] == [(1, 3), (1, 6), (2, 3)]
-    for row, (model, layer) in zip(printed, [(models[0], 0), (models[1], 0), (models[1], 1)], strict=True):
-        assert row[2:] == pytest.approx(demo._scores(model, layer, X[:200], y[:200]), abs=6e-3)
+    scores = [score for model in models for score in layer_scores(model, X[:200], y[:200])]
+    for row, score in zip(printed, scores, strict=True):
+        assert row[2:] == pytest.approx((score.error, score.accuracy, score.nmi, score.sparseness), abs=6e-3)
 
 
 def test_version_is_printed():
@@ -60,7 +62,7 @@ def test_help_names_the_commands_and_their_options():
 def test_a_file_in_place_of_the_folder_is_refused_in_one_sentence(tmp_path, place):
     (tmp_path / "taken").write_text("mine")
     result = run("demo", "--output", tmp_path / place)
-    assert result.exit_code == 1
+    assert result.exit_code == 5
     assert result.output == (
         f"--output is {tmp_path / place}, but a file is in the way: expected a folder for the pictures.\n"
     )
@@ -70,7 +72,7 @@ def test_a_file_in_place_of_the_folder_is_refused_in_one_sentence(tmp_path, plac
 def test_a_folder_that_cannot_be_written_is_reported_in_one_sentence(tmp_path):
     (tmp_path / "NMF.png").mkdir()
     result = run("demo", "--output", tmp_path)
-    assert result.exit_code == 1
+    assert result.exit_code == 5
     assert result.output.strip() == f"--output is {tmp_path}, but a picture cannot be written there: Is a directory."
 
 
@@ -78,8 +80,9 @@ def test_an_interrupted_fit_ends_the_demo():
     def interrupt(sweep, loss):
         raise KeyboardInterrupt
 
-    with pytest.warns(UserWarning, match="Interrupted"), pytest.raises(typer.Abort):
+    with pytest.warns(UserWarning, match="Interrupted"), pytest.raises(typer.Exit) as ended:
         demo._fit(NMF(3, random_state=0), demo._digits()[0], interrupt)
+    assert ended.value.exit_code == 130
 
 
 def test_without_typer_the_command_line_says_what_to_install(monkeypatch):

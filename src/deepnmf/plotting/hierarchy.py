@@ -1,9 +1,6 @@
-"""Pictures of what was learnt."""
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -11,14 +8,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from deepnmf.arrays import Array
 from deepnmf.metrics import sparseness
+from deepnmf.plotting.shapes import ImageShape, check_image_shape, is_positive_integer
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["plot_hierarchy"]
-
-ImageShape = tuple[int, int]
 Box = tuple[float, float, float, float]
 
 # Inches. Seven is the text width of a page, so that a figure is printed in the size it was drawn in.
@@ -57,14 +52,15 @@ def plot_hierarchy(model: Hierarchy, image_shape: ImageShape | None = None, *, m
 
     Each feature has its own scale, from zero to its largest magnitude: how much of it is in the data is a
     matter of the codes. Where no feature is negative, dark is large and white is zero; else red is positive,
-    blue is negative and pale is zero.
+    blue is negative and pale is zero. Coloured features show their own colours: on black, or on grey where some
+    feature is negative.
 
     Parameters
     ----------
     model : fitted estimator
-    image_shape : (int, int), optional
-        Height and width of a feature as a picture, its rows laid end to end. Without it features are curves
-        over the input features.
+    image_shape : (int, int) or (int, int, 3), optional
+        Height and width of a feature as a picture, its rows laid end to end; with 3, red, green and blue of a pixel
+        follow each other. Without it features are curves over the input features.
     max_features : int, default=40
         A larger layer shows its strongest features only, in the order of the model: those with the largest
         norm, times the mean weight in the codes where the model has kept them.
@@ -91,7 +87,7 @@ def plot_hierarchy(model: Hierarchy, image_shape: ImageShape | None = None, *, m
 
     check_is_fitted(model)
     _check_max_features(max_features)
-    _check_image_shape(image_shape, n_inputs=model.features_[0].shape[1])
+    check_image_shape(image_shape, n_inputs=model.features_[0].shape[1])
     chosen = [_strongest(C, H, max_features) for C, H in zip(model.features_, _codes(model), strict=True)]
     layout = _Layout([len(features) for features in chosen], image_shape)
     signed = any(bool(np.any(C < 0)) for C in model.features_)
@@ -109,29 +105,8 @@ def plot_hierarchy(model: Hierarchy, image_shape: ImageShape | None = None, *, m
 
 
 def _check_max_features(max_features: object) -> None:
-    if not _is_positive_integer(max_features):
+    if not is_positive_integer(max_features):
         raise ValueError(f"max_features is {max_features!r}: expected a positive integer.")
-
-
-def _check_image_shape(image_shape: ImageShape | None, n_inputs: int) -> None:
-    if image_shape is None:
-        return
-    if not _is_pair(image_shape):
-        raise ValueError(f"image_shape is {image_shape!r}: expected (height, width), two positive integers.")
-    n_pixels = math.prod(image_shape)
-    if n_pixels != n_inputs:
-        raise ValueError(
-            f"image_shape is {image_shape!r}, {n_pixels} pixels, but the model has {n_inputs} input features: "
-            f"expected (height, width) with height * width = {n_inputs}."
-        )
-
-
-def _is_pair(shape: object) -> bool:
-    return isinstance(shape, Sequence) and len(shape) == 2 and all(map(_is_positive_integer, shape))
-
-
-def _is_positive_integer(number: object) -> bool:
-    return isinstance(number, Integral) and int(number) > 0
 
 
 # ---------------------------------------------------------------------------------- which features
@@ -145,10 +120,13 @@ def _codes(model: Hierarchy) -> list[Array | None]:
 
 def _strongest(features: Array, codes: Array | None, limit: int) -> Array:
     """The strongest features, in their order."""
-    strength = np.linalg.norm(features, axis=1)
-    if codes is not None:
-        strength = strength * np.abs(codes).mean(axis=0)
-    return features[np.sort(np.argsort(-strength, kind="stable")[:limit])]
+    return features[np.sort(np.argsort(-strengths(features, codes), kind="stable")[:limit])]
+
+
+def strengths(features: Array, codes: Array | None) -> Array:
+    """The norm of each feature, times its mean weight in the codes where there are some."""
+    norms = np.linalg.norm(features, axis=1)
+    return norms if codes is None else norms * np.abs(codes).mean(axis=0)
 
 
 def _title(layer: int, features: Array, n_shown: int) -> str:
@@ -267,6 +245,8 @@ def _peak_at_one(feature: Array) -> Array:
 def _draw_picture(panel: "Axes", cell: Box, picture: Array, signed: bool) -> None:
     left, right, bottom, top = cell
     colors, lowest = (DIVERGING, -1) if signed else (SEQUENTIAL, 0)
+    if picture.ndim == 3:
+        picture = (1 + picture) / 2 if signed else picture
     panel.imshow(picture, cmap=colors, vmin=lowest, vmax=1, extent=cell, aspect="auto", origin="upper")
     corners = [left, right, right, left], [bottom, bottom, top, top]
     panel.fill(*corners, facecolor="none", edgecolor=FRAME, linewidth=0.5, clip_on=False)

@@ -1,0 +1,77 @@
+"""What samples are coloured by: their labels, or else clusters of their codes."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from deepnmf.arrays import Array
+from deepnmf.models.labels import UNKNOWN, split_labels
+
+ClassNames = Sequence[str] | Mapping[Any, str] | None
+MOST_CLUSTERS = 10
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Groups of samples by name, and each sample's place among them, -1 where its label is unknown."""
+
+    kind: Literal["class", "cluster"]
+    names: tuple[str, ...]
+    places: Array
+
+    @property
+    def known(self) -> Array:
+        """The samples whose group is known."""
+        return np.flatnonzero(self.places != UNKNOWN)
+
+
+def groups_of(y: Any, codes: Array, class_names: ClassNames = None) -> Groups:
+    """Classes where labels are known, else clusters of the codes, as many as these have columns, up to ten."""
+    return labelled(y, len(codes), class_names) or clustered(codes, min(codes.shape[1], MOST_CLUSTERS))
+
+
+def labelled(y: Any, n_samples: int, class_names: ClassNames = None) -> Groups | None:
+    """Samples by their labels; None where none is known. Of several attributes the last, the top layer's, counts."""
+    classes, places = split_labels(_last_column(y), n_samples)
+    if not len(classes):
+        return None
+    return Groups("class", tuple(_name(label, class_names) for label in classes.tolist()), places)
+
+
+def clustered(codes: Array, n_clusters: int) -> Groups:
+    """Samples by k-means on their codes."""
+    places = clusters(codes, n_clusters)
+    return Groups("cluster", tuple(f"cluster {number}" for number in range(int(places.max()) + 1)), places)
+
+
+def clusters(codes: Array, n_clusters: int) -> Array:
+    """k-means on one thread: on few samples, threads on a busy machine only wait for each other."""
+    from sklearn.cluster import KMeans  # noqa: PLC0415 - importing deepnmf stays light
+
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than clusters are fewer clusters
+        return KMeans(min(n_clusters, len(codes)), n_init=10, random_state=0).fit_predict(codes)
+
+
+def _last_column(y: Any) -> Any:
+    if not hasattr(y, "shape") or len(y.shape) < 2:
+        return y
+    return np.asarray(y, dtype=object)[:, -1] if hasattr(y, "iloc") else y[:, -1]
+
+
+def _name(label: Any, class_names: ClassNames) -> str:
+    if class_names is None:
+        return str(label)
+    try:
+        if isinstance(label, int) and label < 0:
+            raise IndexError(label)
+        return str(class_names[label])
+    except (IndexError, KeyError, TypeError):
+        raise ValueError(
+            f"class_names has no name for the label {label!r} of y: expected class_names[label] for every label."
+        ) from None

@@ -1,0 +1,22 @@
+r"""Files and folders as data for the models: one module a family of formats, nothing ever unpickled.
+
+Examples
+--------
+>>> import tempfile, pathlib
+>>> from deepnmf.reading import read
+>>> with tempfile.TemporaryDirectory() as folder:
+...     path = pathlib.Path(folder) / "fruit.csv"
+...     _ = path.write_text("sugar,water,kind\n1,8,plum\n2,7,fig\n1,9,plum\n")
+...     data = read(path, labels="kind")
+>>> data.description
+"fruit.csv: 3 samples of 2 features, 2 classes in column 'kind'."
+>>> data.X.shape, data.feature_names, data.y.tolist(), data.class_names
+((3, 2), ('sugar', 'water'), [1, 0, 1], ('fig', 'plum'))
+"""
+
+from deepnmf.reading.dataset import Dataset, Recipe
+from deepnmf.reading.errors import ReadingError
+from deepnmf.reading.formats import SUFFIXES, read
+from deepnmf.reading.scaling import SCALES, Scaling
+
+__all__ = ["SCALES", "SUFFIXES", "Dataset", "ReadingError", "Recipe", "Scaling", "read"]

@@ -1,0 +1,91 @@
+"""AnnData's files, ``.h5ad``, read by h5py: counts stay sparse."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from deepnmf.arrays import Array, Matrix
+from deepnmf.reading.dataset import Dataset, Names, Request, rows_and_columns, sentence
+from deepnmf.reading.errors import ReadingError, closest, needed
+from deepnmf.reading.labels import classes, classes_in_words
+
+SPARSE = {"csr_matrix": sparse.csr_array, "csc_matrix": sparse.csc_array}
+
+
+def read_h5ad(request: Request) -> Dataset:
+    """X, the names of genes and cells, and a column of the cells as labels."""
+    h5py = needed("h5py", "h5py", ".h5ad files")
+    try:
+        file = h5py.File(request.path, "r")
+    except OSError as error:
+        raise ReadingError(f"{request.path} is not an HDF5 file: {error}.") from error
+    with file:
+        try:
+            return _read(file, request)
+        except (KeyError, AttributeError, TypeError) as error:
+            raise ReadingError(f"{request.path} is not laid out as an .h5ad file: {error}.") from error
+
+
+def _read(file: Any, request: Request) -> Dataset:
+    X = _matrix(file["X"], request)
+    y, class_names = _labels(file["obs"], X.shape[0], request)
+    return Dataset(
+        X,
+        "table",
+        sentence(
+            request.path,
+            rows_and_columns(X, "cell", "gene"),
+            "sparse" if sparse.issparse(X) else "",
+            classes_in_words(y, f"in obs column {request.labels!r}"),
+        ),
+        y=y,
+        class_names=class_names,
+        feature_names=_index(file["var"]),
+        sample_names=_index(file["obs"]),
+        settings={} if request.labels is None else {"labels": request.labels},
+    )
+
+
+def _matrix(stored: Any, request: Request) -> Matrix:
+    form = SPARSE.get(_text(stored.attrs.get("encoding-type", "")))
+    if form is None:
+        return np.asarray(stored[()])
+    parts = (stored["data"][()], stored["indices"][()], stored["indptr"][()])
+    try:
+        return form(parts, shape=tuple(int(n) for n in stored.attrs["shape"])).tocsr()
+    except ValueError as error:
+        raise ReadingError(f"{request.path} does not hold a valid sparse matrix: {error}.") from error
+
+
+def _labels(obs: Any, n_samples: int, request: Request) -> tuple[Array | None, Names | None]:
+    name = request.labels or request.remembered("labels")
+    if name is None or (request.labels is None and name not in obs):
+        return None, None
+    if name not in obs:
+        known = [column for column in obs if column != _text(obs.attrs["_index"])]
+        raise ReadingError(f"{request.path} has no obs column {name!r}: closest are {closest(name, known)}.")
+    return classes(_column(obs[name]), n_samples, f"{request.path}, obs column {name!r}")
+
+
+def _column(stored: Any) -> Any:
+    """A plain column, a categorical one, or one with a mask of what is missing."""
+    if hasattr(stored, "shape"):
+        return _values(stored)
+    if "categories" in stored:
+        codes, names = stored["codes"][()], _values(stored["categories"]).astype(object)
+        return [None if code < 0 else names[code] for code in codes]
+    missing = stored["mask"][()] if "mask" in stored else np.zeros(len(stored["values"]), dtype=bool)
+    return [None if gone else value for value, gone in zip(_values(stored["values"]), missing, strict=True)]
+
+
+def _values(stored: Any) -> Array:
+    return np.asarray(stored.asstr()[()] if stored.dtype.kind in "OS" else stored[()])
+
+
+def _index(frame: Any) -> Names:
+    return tuple(map(str, _column(frame[_text(frame.attrs["_index"])])))
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)

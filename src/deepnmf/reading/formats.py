@@ -1,0 +1,172 @@
+"""Which reader reads what."""
+
+import math
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from deepnmf.reading import annotated, arrays, delimited, folders, matlab, parquet, sounds, texts
+from deepnmf.reading.dataset import Dataset, OnBytes, Recipe, Request
+from deepnmf.reading.errors import ReadingError, closest
+
+
+@dataclass(frozen=True)
+class Format:
+    """A reader and the options it understands."""
+
+    reader: Callable[[Request], Dataset]
+    options: frozenset[str]
+
+
+def _format(reader: Callable[[Request], Dataset], *options: str) -> Format:
+    return Format(reader, frozenset(options))
+
+
+SUFFIXES = {
+    ".npy": _format(arrays.read_npy, "size"),
+    ".npz": _format(arrays.read_npz, "labels", "key", "size"),
+    ".csv": _format(delimited.read_delimited, "labels", "names", "size"),
+    ".tsv": _format(delimited.read_delimited, "labels", "names", "size"),
+    ".parquet": _format(parquet.read_parquet, "labels", "names", "size"),
+    ".mat": _format(matlab.read_mat, "labels", "key", "size"),
+    ".h5ad": _format(annotated.read_h5ad, "labels"),
+    ".jsonl": _format(texts.read_jsonl, "labels", "names"),
+    ".wav": _format(sounds.read_wav),
+}
+WHITE = 255  # of images in bytes
+FOLDER = _format(folders.read_folder, "size")
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    labels: str | None = None,
+    names: str | None = None,
+    key: str | None = None,
+    size: tuple[int, int] | None = None,
+    like: Recipe | None = None,
+    on_bytes: OnBytes | None = None,
+) -> Dataset:
+    """Read a file, or a folder of images, texts or sounds.
+
+    Parameters
+    ----------
+    path : str or path
+        ``.npy``, ``.npz`` (dense, scipy's sparse form, or CSR parts), ``.csv``, ``.tsv``, ``.parquet``, ``.mat``,
+        ``.h5ad``, ``.jsonl`` of texts, ``.wav``, or a folder of images, ``.txt`` or ``.wav`` files, whose
+        subfolders are classes.
+    labels : str, optional
+        The column, field or array of labels. Without it, ``y`` in ``.npz``, ``gnd`` in ``.mat`` and ``label`` in
+        ``.jsonl`` are labels where they are there.
+    names : str, optional
+        The column or field of the samples' names.
+    key : str, optional
+        The array that is X, in ``.npz`` and ``.mat``.
+    size : (int, int), optional
+        Height and width. A folder's images are brought to it, by default to their own size, or 32 x 32 where that
+        differs; rows of a file are taken for pictures of it.
+    like : Recipe, optional
+        The recipe of a file read before: columns, words, sizes and rates are taken from it.
+    on_bytes : callable, optional
+        ``on_bytes(read, total)``, called while a large table is read.
+
+    Returns
+    -------
+    Dataset
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import numpy as np
+    >>> from deepnmf.reading import read
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "rows.npy"
+    ...     np.save(path, np.ones((3, 4)))
+    ...     data = read(path)
+    >>> data.description
+    'rows.npy: 3 samples of 4 features.'
+    """
+    request = Request(Path(path), labels, names, key, size, like, on_bytes)
+    try:
+        found = _read(request)
+    except OSError as error:
+        raise ReadingError(f"{path} cannot be read: {error.strerror or error}.") from error
+    return _as_floats(_pictured(_aligned(_checked(found, request.path), request), request))
+
+
+def _read(request: Request) -> Dataset:
+    chosen = _chosen(request.path)
+    for option in ("labels", "names", "key", "size"):
+        if getattr(request, option) is not None and option not in chosen.options:
+            raise ReadingError(f"{request.path}: --{option} says nothing about {_noun(request.path)}: leave it out.")
+    return chosen.reader(request)
+
+
+def _chosen(path: Path) -> Format:
+    if not path.exists():
+        raise ReadingError(f"There is no file or folder {path}.")
+    if path.is_dir():
+        return FOLDER
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ReadingError(
+            f"{path} ends in {suffix or 'nothing'!r}: expected {', '.join(SUFFIXES)}, "
+            "or a folder of images, texts or sounds."
+        )
+    if path.stat().st_size == 0:
+        raise ReadingError(f"{path} is empty.")
+    return SUFFIXES[suffix]
+
+
+def _noun(path: Path) -> str:
+    return "a folder" if path.is_dir() else f"a {path.suffix.lower()} file"
+
+
+def _checked(data: Dataset, path: Path) -> Dataset:
+    """Refuse all but real numbers in two dimensions."""
+    X = data.X
+    if X.ndim != 2 or not (np.issubdtype(X.dtype, np.number) or X.dtype == bool) or np.iscomplexobj(X):
+        raise ReadingError(f"{path} holds {X.dtype} of shape {X.shape}: expected a matrix of real numbers.")
+    if 0 in X.shape:
+        raise ReadingError(f"{path} holds a matrix of shape {X.shape}: expected at least a sample and a feature.")
+    return data
+
+
+def _pictured(data: Dataset, request: Request) -> Dataset:
+    """Rows as pictures, where a shape is asked for or that of the model fits."""
+    known = None if request.like is None else request.like.image_shape
+    shape, n_features = data.image_shape or request.size or known, data.X.shape[1]
+    if shape is None or math.prod(shape) != n_features:
+        if request.size is not None:
+            height, width = request.size
+            raise ReadingError(
+                f"{request.path} has {n_features} features, and --size {height}x{width} does not fit them."
+            )
+        return data
+    return replace(data, kind="images", image_shape=shape)
+
+
+def _as_floats(data: Dataset) -> Dataset:
+    """Bytes of pictures become grey levels from 0 to 1, whatever file they come from; other numbers stay."""
+    X = data.X
+    if data.image_shape is not None and X.dtype == np.uint8:
+        return replace(data, X=X / WHITE)
+    return data if X.dtype in (np.float32, np.float64) else replace(data, X=X.astype(np.float64))
+
+
+def _aligned(data: Dataset, request: Request) -> Dataset:
+    """Columns in the order of the recipe, where both sides have names."""
+    wanted, found = request.wanted_features, data.feature_names
+    if wanted is None or found is None or wanted == found:
+        return data
+    places = {name: j for j, name in enumerate(found)}
+    for name in wanted:
+        if name not in places:
+            raise ReadingError(
+                f"{request.path} has no column {name!r}, which the model was fitted on: "
+                f"closest are {closest(name, found)}."
+            )
+    return replace(data, X=data.X[:, [places[name] for name in wanted]], feature_names=wanted)

@@ -1,0 +1,132 @@
+"""Texts, a file each or a line of JSON each, as weights of words (tf-idf)."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from deepnmf.arrays import Matrix
+from deepnmf.reading.dataset import Dataset, Names, Request, rows_and_columns, sentence
+from deepnmf.reading.errors import ReadingError, closest
+from deepnmf.reading.files import Files
+from deepnmf.reading.labels import classes, classes_in_words
+
+SUFFIXES = (".txt",)
+SEVERAL = 20  # texts from which on words that are in one text only, or in most of them, tell nothing
+TEXT, LABEL = "text", "label"
+
+
+def read_texts(files: Files, request: Request) -> Dataset:
+    """One ``.txt`` file a text."""
+    y, class_names, source = files.classes()
+    X, words, settings = _weighed([_content(path) for path in files.paths], request)
+    return Dataset(
+        X,
+        "texts",
+        sentence(files.folder, rows_and_columns(X, "text", "word"), classes_in_words(y, source)),
+        y=y,
+        class_names=class_names,
+        feature_names=words,
+        sample_names=files.names,
+        settings=settings,
+    )
+
+
+def read_jsonl(request: Request) -> Dataset:
+    """One object a line, with a ``text`` and, where known, a ``label``."""
+    records = list(_records(request.path))
+    label = request.labels or request.remembered("labels") or LABEL
+    y, class_names = _labels(records, label, request)
+    X, words, settings = _weighed([record[TEXT] for record in records], request)
+    return Dataset(
+        X,
+        "texts",
+        sentence(request.path, rows_and_columns(X, "text", "word"), classes_in_words(y, f"in {label!r}")),
+        y=y,
+        class_names=class_names,
+        feature_names=words,
+        sample_names=_names(records, request),
+        settings=settings | {"labels": label} | ({} if request.names is None else {"names": request.names}),
+    )
+
+
+# --------------------------------------------------------------------------------------------- words
+
+
+def _weighed(documents: Sequence[str], request: Request) -> tuple[Matrix, Names, dict[str, Any]]:
+    """Weights, words, and what other texts need to be weighed alike."""
+    if request.like is not None and request.like.kind == "texts" and request.remembered("idf"):
+        vectorizer = _remembered(request)
+        return vectorizer.transform(documents), request.like.feature_names or (), dict(request.like.settings)
+    vectorizer = _learnt(documents, request.path)
+    X = vectorizer.transform(documents)
+    return X, tuple(vectorizer.get_feature_names_out().tolist()), {"idf": vectorizer.idf_.tolist()}
+
+
+def _learnt(documents: Sequence[str], path: Path) -> Any:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    rare, common = (2, 0.5) if len(documents) >= SEVERAL else (1, 1.0)
+    try:
+        return TfidfVectorizer(min_df=rare, max_df=common).fit(documents)
+    except ValueError as error:
+        raise ReadingError(f"{path} holds no words to learn from: {error}.") from error
+
+
+def _remembered(request: Request) -> Any:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    assert request.like is not None
+    vectorizer = TfidfVectorizer(vocabulary=request.like.feature_names)
+    vectorizer.idf_ = np.array(request.remembered("idf"))
+    return vectorizer
+
+
+# --------------------------------------------------------------------------------------------- files
+
+
+def _content(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ReadingError(f"{path} is not text in UTF-8: {error.reason} at byte {error.start}.") from error
+
+
+def _records(path: Path) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(_content(path).split("\n"), start=1):
+        if line.strip():
+            yield _record(line, f"{path}, line {number}")
+
+
+def _record(line: str, where: str) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ReadingError(f"{where}, column {error.colno}: not JSON, {error.msg}.") from error
+    if not isinstance(record, dict) or not isinstance(record.get(TEXT), str):
+        raise ReadingError(f"{where}: expected an object with a text under {TEXT!r}.")
+    return record
+
+
+def _labels(records: Sequence[dict[str, Any]], label: str, request: Request) -> Any:
+    if not any(label in record for record in records):
+        if request.labels is None:
+            return None, None
+        known = dict.fromkeys(name for record in records for name in record)
+        raise ReadingError(f"{request.path} has no field {label!r} for --labels: closest are {closest(label, known)}.")
+    values = [record.get(label) for record in records]
+    wrong = next((value for value in values if isinstance(value, list | dict)), None)
+    if wrong is not None:
+        raise ReadingError(f"{request.path}, {label!r}: {wrong!r} is not a label, and one text or number is expected.")
+    return classes(np.array(values, dtype=object), len(records), f"{request.path}, {label!r}")
+
+
+def _names(records: Sequence[dict[str, Any]], request: Request) -> Names | None:
+    name = request.names or request.remembered("names")
+    if name is None:
+        return None
+    if request.names is not None and not all(name in record for record in records):
+        raise ReadingError(f"{request.path} has no field {name!r} in every line for --names.")
+    return tuple(str(record.get(name, "")) for record in records)

@@ -1,0 +1,103 @@
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from deepnmf.arrays import Matrix
+from deepnmf.models.factorization import Factorization
+from deepnmf.plotting.groups import ClassNames
+from deepnmf.plotting.shapes import ImageShape
+from deepnmf.report.hierarchy import packed_features
+from deepnmf.report.origin import settings, versions
+from deepnmf.report.subject import Subject, checked_model, display_of
+from deepnmf.report.writing import write_page
+
+SCRIPTS = ("elements.js", "drawing.js", "comparison.js")
+MOST_FEATURES = 60  # of a model
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One model of a comparison."""
+
+    name: str
+    subject: Subject
+    seconds: float | None
+
+    @property
+    def kind(self) -> str:
+        """The model's class."""
+        return type(self.subject.model).__name__
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The model's parameters."""
+        return settings(self.subject.model)
+
+
+def write_comparison(
+    models: Mapping[str, Factorization],
+    path: str | os.PathLike[str],
+    X: Matrix,
+    y: Any = None,
+    *,
+    image_shape: ImageShape | None = None,
+    feature_names: Sequence[str] | None = None,
+    class_names: ClassNames = None,
+    axis: Any = None,
+    title: str = "Models compared",
+    command: str | None = None,
+    seconds: Mapping[str, float] | None = None,
+) -> None:
+    """Write several models of the same data side by side: one table of scores, and each one's top features.
+
+    Parameters
+    ----------
+    models : mapping of names to fitted estimators of deepnmf
+    path : str or path
+        The file; it is written beside and moved into place, so that it is never half there.
+    X, y, image_shape, feature_names, class_names, axis, title, command : see `write_report`
+    seconds : mapping of the same names to numbers, optional
+        How long each fit took.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from deepnmf import NMF, SemiNMF
+    >>> from deepnmf.report import write_comparison
+    >>> X, y = load_iris(return_X_y=True)
+    >>> models = {"parts": NMF(2).fit(X), "centroids": SemiNMF(3).fit(X)}
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = pathlib.Path(folder) / "iris.html"
+    ...     write_comparison(models, page, X, y)
+    ...     "centroids" in page.read_text(encoding="utf-8")
+    True
+    """
+    if not models:
+        raise ValueError("models is empty: expected at least one fitted model by name.")
+    taken = dict(seconds or {})
+    displays = [display_of(model, image_shape, feature_names, axis) for model in map(checked_model, models.values())]
+    entries = [
+        Entry(str(name), Subject.of(model, X, y, class_names), taken.get(name)) for name, model in models.items()
+    ]
+    data = [
+        {
+            "name": entry.name,
+            "features": packed_features(entry.subject.model, entry.subject.codes[-1], display, MOST_FEATURES),
+        }
+        for entry, display in zip(entries, displays, strict=True)
+    ]
+    write_page(
+        path,
+        "comparison.html",
+        SCRIPTS,
+        {"models": data},
+        title=str(title),
+        entries=entries,
+        labelled=entries[0].subject.labels is not None,
+        timed=bool(taken),
+        most=MOST_FEATURES,
+        versions=versions(),
+        reproduce=command,
+    )

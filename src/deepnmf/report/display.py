@@ -1,0 +1,177 @@
+"""How a vector of inputs is shown: as a picture, as words, or as a curve.
+
+Each display packs vectors for the page. A pack is a dictionary whose `kind` tells the page how to draw it.
+"""
+
+import base64
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from deepnmf.arrays import Array
+from deepnmf.plotting.shapes import ImageShape
+from deepnmf.report.numbers import rounded
+from deepnmf.report.png import BLANK, LEVELS, coloured_png, diverging_palette, grey_palette, indexed_png
+
+Pack = dict[str, Any]
+MOST_POINTS = 400  # of a curve: no screen shows more
+MOST_WORDS = 20
+INT16 = 32767
+
+
+class Display(Protocol):
+    """One way of showing vectors."""
+
+    @property
+    def kind(self) -> str:
+        """The name the page knows it by."""
+        ...
+
+    def n_values(self, n_vectors: int) -> int:
+        """How many numbers so many vectors put into the page."""
+        ...
+
+    def pack(self, vectors: Array, scales: Array, signed: bool) -> Pack:
+        """Vectors for the page, each drawn on its scale; negative values count where signed."""
+        ...
+
+
+# ---------------------------------------------------------------------------------------- pictures
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Vectors as pictures of `shape`; each pixel stands for `stride` by `stride` of the data's."""
+
+    shape: ImageShape
+    stride: int = 1
+    kind = "picture"
+
+    def n_values(self, n_vectors: int) -> int:
+        """Pixels, each colour for itself."""
+        return n_vectors * math.prod(self._drawn_shape)
+
+    def fitting(self, n_vectors: int, budget: int) -> "Pictures":
+        """The same pictures, so coarse that as many as are asked for fit the budget."""
+        stride = max(1, math.ceil(math.sqrt(n_vectors * math.prod(self.shape) / budget)))
+        return Pictures(self.shape, stride)
+
+    @property
+    def _drawn_shape(self) -> tuple[int, ...]:
+        height, width, *colors = self.shape
+        return math.ceil(height / self.stride), math.ceil(width / self.stride), *colors
+
+    def pack(self, vectors: Array, scales: Array, signed: bool) -> Pack:
+        """One sheet of pictures, row by row."""
+        pictures = self._coarse(vectors.reshape(len(vectors), *self.shape))
+        levels = _levels(pictures, scales, signed)
+        columns = math.ceil(math.sqrt(len(levels)))
+        sheet = _sheet(levels, columns)
+        palette = diverging_palette() if signed else grey_palette()
+        png = coloured_png(sheet) if sheet.ndim == 3 else indexed_png(sheet, palette)
+        height, width = self._drawn_shape[:2]
+        return {"kind": self.kind, "png": png, "columns": columns, "height": height, "width": width}
+
+    def _coarse(self, pictures: Array) -> Array:
+        """Means over squares of pixels, over what is there of them."""
+        if self.stride == 1:
+            return pictures
+        n, height, width, *colors = pictures.shape
+        rows, columns = self._drawn_shape[:2]
+        padded = np.full((n, rows * self.stride, columns * self.stride, *colors), np.nan)
+        padded[:, :height, :width] = pictures
+        squares = padded.reshape(n, rows, self.stride, columns, self.stride, *colors)
+        counts = (~np.isnan(squares)).sum(axis=(2, 4))
+        return np.where(counts, np.nansum(squares, axis=(2, 4)) / np.maximum(counts, 1), np.nan)
+
+
+def _levels(values: Array, scales: Array, signed: bool) -> Array:
+    """0 to 254 on each vector's own scale, zero in the middle where signed; 255 is unobserved."""
+    relative = values / scales.reshape(-1, *[1] * (values.ndim - 1))
+    middle = (LEVELS - 1) // 2
+    levels = middle + middle * relative.clip(-1, 1) if signed else (LEVELS - 1) * relative.clip(0, 1)
+    return np.where(np.isnan(levels), BLANK, np.round(levels)).astype(np.uint8)
+
+
+def _sheet(pictures: Array, columns: int) -> Array:
+    """Pictures side by side; what is left of the last row is blank."""
+    n, height, width, *colors = pictures.shape
+    rows = math.ceil(n / columns)
+    places = np.full((rows * columns, height, width, *colors), BLANK, np.uint8)
+    places[:n] = pictures
+    return (
+        places.reshape(rows, columns, height, width, *colors)
+        .swapaxes(1, 2)
+        .reshape(rows * height, columns * width, *colors)
+    )
+
+
+# ------------------------------------------------------------------------------------------- words
+
+
+@dataclass(frozen=True)
+class Words:
+    """Vectors by the names of their heaviest entries."""
+
+    names: Sequence[str]
+    kind = "words"
+
+    def n_values(self, n_vectors: int) -> int:
+        """Letters: a name and its weight are some ten."""
+        return 10 * n_vectors * min(MOST_WORDS, len(self.names))
+
+    def pack(self, vectors: Array, scales: Array, signed: bool) -> Pack:
+        """The heaviest names of each vector with their weights."""
+        vectors = np.nan_to_num(vectors)
+        order = np.argsort(-np.abs(vectors), axis=1, kind="stable")[:, :MOST_WORDS]
+        words = [
+            [[self.names[j], rounded(row[j])] for j in best if row[j]] for row, best in zip(vectors, order, strict=True)
+        ]
+        return {"kind": self.kind, "words": words, "signed": signed}
+
+
+# ------------------------------------------------------------------------------------------ curves
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Vectors over an axis; long ones by the entry of largest magnitude in each of some hundred bins."""
+
+    axis: Array
+    kind = "curve"
+
+    @property
+    def _width(self) -> int:
+        return math.ceil(len(self.axis) / MOST_POINTS)
+
+    def n_values(self, n_vectors: int) -> int:
+        """Bytes."""
+        return 2 * n_vectors * math.ceil(len(self.axis) / self._width)
+
+    def pack(self, vectors: Array, scales: Array, signed: bool) -> Pack:
+        """Sixteen bits a point, on each vector's own scale; the lowest number is unobserved."""
+        curves = _peaks(vectors, self._width) / scales[:, None]
+        numbers = np.where(np.isnan(curves), -INT16 - 1, np.round(INT16 * curves.clip(-1, 1))).astype("<i2")
+        return {
+            "kind": self.kind,
+            "points": base64.b64encode(numbers.tobytes()).decode("ascii"),
+            "scales": [rounded(scale) for scale in scales],
+            "axis": [rounded(x, 6) for x in self.axis[:: self._width]],
+            "signed": signed,
+        }
+
+
+def _peaks(vectors: Array, width: int) -> Array:
+    """The entry of largest magnitude in each bin of so many entries; NaN where none was observed."""
+    if width == 1:
+        return vectors
+    n, p = vectors.shape
+    padded = np.full((n, math.ceil(p / width) * width), np.nan)
+    padded[:, :p] = vectors
+    bins = padded.reshape(n, -1, width)
+    best = np.abs(np.nan_to_num(bins)).argmax(axis=2)
+    peaks: Array = np.take_along_axis(np.nan_to_num(bins), best[..., None], axis=2)[..., 0]
+    return np.where(np.isnan(bins).all(axis=2), np.nan, peaks)

@@ -1,0 +1,135 @@
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from deepnmf.arrays import Matrix
+from deepnmf.models.factorization import Factorization
+from deepnmf.plotting.groups import ClassNames
+from deepnmf.plotting.shapes import ImageShape
+from deepnmf.report.figures import packed_loss, packed_map, packed_profile
+from deepnmf.report.hierarchy import packed_layers
+from deepnmf.report.origin import python_lines, settings, versions
+from deepnmf.report.samples import packed_samples
+from deepnmf.report.subject import Subject, checked_model, checked_names, display_of
+from deepnmf.report.writing import write_page
+
+SCRIPTS = ("elements.js", "drawing.js", "charts.js", "views.js", "report.js")
+ENDINGS = {
+    "decrease": "the loss no longer fell",
+    "optimality": "an optimum was reached",
+    "max_iter": "max_iter was reached",
+    "interrupted": "it was interrupted",
+    "on_sweep": "on_sweep asked for it",
+}
+
+
+def write_report(
+    model: Factorization,
+    path: str | os.PathLike[str],
+    X: Matrix,
+    y: Any = None,
+    *,
+    image_shape: ImageShape | None = None,
+    feature_names: Sequence[str] | None = None,
+    sample_names: Sequence[str] | None = None,
+    class_names: ClassNames = None,
+    axis: Any = None,
+    title: str | None = None,
+    command: str | None = None,
+    seconds: float | None = None,
+) -> None:
+    """Write what a model has learnt as one HTML page that needs nothing else, not even a network.
+
+    The page leads from every feature down to the features it is made of and up to those it takes part in, and from
+    samples to their codes and their reconstruction from every layer. Beside these are the loss, a map of the codes,
+    the mean codes of each class, scores by layer, settings, and how to make the page again.
+
+    Features are pictures where `image_shape` is given, curves where `axis` is given, else lists of words where
+    inputs have names (`feature_names`, or the columns of the data frame the model was fitted to), else curves.
+
+    Parameters
+    ----------
+    model : fitted estimator of deepnmf
+    path : str or path
+        The file; it is written beside and moved into place, so that it is never half there.
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+        Data to show the model at work on, in any form that its `transform` takes.
+    y : array-like of shape (n_samples,), optional
+        Labels, -1, None or NaN where unknown; of several columns, the last counts. Without labels, samples are
+        grouped by k-means on the codes of the top layer.
+    image_shape : (int, int) or (int, int, 3), optional
+        Height and width of a sample as a picture, its rows laid end to end; with 3, red, green and blue follow each
+        other.
+    feature_names, sample_names : sequences of str, optional
+        One name an input feature, one name a sample.
+    class_names : sequence or mapping, optional
+        ``class_names[label]`` is shown in place of a label.
+    axis : array-like of shape (n_features,), optional
+        Where the input features are on the x axis of curves, such as wavelengths.
+    title : str, optional
+        By default the name of the model's class.
+    command : str, optional
+        The command that made this page, to be shown; by default the page shows lines of Python.
+    seconds : float, optional
+        How long the fit took, to be shown.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn.datasets import load_digits
+    >>> from deepnmf import DeepNSNMF
+    >>> from deepnmf.report import write_report
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = DeepNSNMF((20, 10), random_state=0, tol=1e-2).fit(X[:90])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = pathlib.Path(folder) / "digits.html"
+    ...     write_report(model, page, X[:90], y[:90], image_shape=(8, 8))
+    ...     page.stat().st_size < 500_000
+    True
+    """
+    display = display_of(checked_model(model), image_shape, feature_names, axis)
+    subject = Subject.of(model, X, y, class_names)
+    n_samples = subject.rows.n_samples
+    names = None if sample_names is None else checked_names(sample_names, n_samples, "sample_names", "sample")
+    samples = packed_samples(subject, display, names)
+    data = {
+        "signed": any(bool(np.any(Z < 0)) for Z in model.factors_),
+        "layers": packed_layers(model, subject.codes, display),
+        "samples": samples,
+        "groups": {"kind": subject.groups.kind, "names": subject.groups.names},
+        "map": packed_map(subject, samples["rows"]),
+        "profile": packed_profile(subject),
+        "loss": packed_loss(model.loss_curve_),
+    }
+    options = [
+        ("image_shape", image_shape),
+        ("feature_names", feature_names),
+        ("sample_names", sample_names),
+        ("class_names", class_names),
+        ("axis", axis),
+        ("title", title),
+    ]
+    write_page(
+        path,
+        "report.html",
+        SCRIPTS,
+        data,
+        title=type(model).__name__ if title is None else str(title),
+        name=type(model).__name__,
+        subject=subject,
+        sizes=[len(C) for C in model.features_],
+        ending=ENDINGS.get(model.stop_reason_, model.stop_reason_),
+        seconds=seconds,
+        settings=settings(model),
+        versions=versions(),
+        pools=_pools(model),
+        random=model.get_params()["random_state"] is None,
+        reproduce=command or python_lines(model, os.fspath(path), y is not None, options),
+    )
+
+
+def _pools(model: Factorization) -> bool:
+    """Whether codes depend on neighbouring rows."""
+    return bool(np.max(np.asarray(getattr(model, "pool_size", 0)), initial=0) > 1)

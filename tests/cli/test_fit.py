@@ -1,0 +1,232 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow
+import pytest
+from pyarrow import parquet
+
+import deepnmf
+from commanding import digits, interrupting, run, succeeded, table, write_digits
+from deepnmf.cli import choosing, telling
+from deepnmf.cli.plain import as_json
+from deepnmf.models.loading import MODELS
+
+FEW = ("--layers", "8,4", "--set", "max_iter=3", "--set", "tol=0", "--set", "pretrain_max_iter=2")
+FEW_SHALLOW = ("--layers", "4", "--set", "max_iter=3", "--set", "tol=0")
+
+
+@pytest.fixture
+def csv(tmp_path):
+    return write_digits(tmp_path / "digits.csv")
+
+
+def test_one_command_leads_from_a_table_to_everything(tmp_path, csv):
+    out = tmp_path / "made" / "on the way"
+    result = succeeded("fit", csv, "--model", "deep-nsnmf", *FEW, "--labels", "digit", "--names", "id", "-o", out)
+    assert {path.name for path in out.iterdir()} == {
+        "model.safetensors",
+        "codes_1.csv",
+        "codes_2.csv",
+        "loss.csv",
+        "settings.json",
+        "reading.json",
+        "report.html",
+    }
+    assert not list(tmp_path.glob(".*"))
+    X, _ = digits()
+    model = deepnmf.load(out / "model.safetensors")
+    for layer, size in enumerate((8, 4)):
+        codes = table(out / f"codes_{layer + 1}.csv")
+        assert codes.columns.tolist() == ["sample", *(f"code_{j + 1}" for j in range(size))]
+        assert codes["sample"][7] == "d7"
+        np.testing.assert_allclose(codes.iloc[:, 1:], model.encode(X, layer), rtol=1e-12)
+    np.testing.assert_allclose(table(out / "loss.csv")["loss"], model.loss_curve_, rtol=1e-14)
+    assert "DeepNSNMF on digits.csv" in (out / "report.html").read_text(encoding="utf-8")
+    assert "60 samples of 64 features, 10 classes in column 'digit'" in result.stdout
+    assert str(out / "report.html") in result.stdout
+
+
+def test_settings_say_how_it_was_made_and_what_it_is_worth(tmp_path, csv):
+    args = ("--model", "deep-nsnmf", *FEW, "--set", "theta=0.1,0.9", "--seed", 3)
+    succeeded("fit", csv, *args, "--labels", "digit", "--names", "id", "--no-report", "-o", tmp_path / "out")
+    settings = json.loads((tmp_path / "out" / "settings.json").read_text())
+    assert settings["parameters"]["theta"] == [0.1, 0.9]
+    assert settings["parameters"]["random_state"] == 3
+    assert settings["layers"] == [8, 4]
+    assert (settings["sweeps"], settings["stop_reason"]) == (3, "max_iter")
+    assert settings["versions"]["deepnmf"] == deepnmf.__version__
+    assert [score["size"] for score in settings["scores"]] == [8, 4]
+    assert 0 < settings["scores"][1]["accuracy"] <= 1
+    assert not (tmp_path / "out" / "report.html").exists()
+
+
+def test_the_same_seed_gives_the_same_files(tmp_path, csv):
+    for name, seed in {"a": 1, "b": 1, "c": 2}.items():
+        start = ("--set", "init=random", "--seed", seed, "--no-report", "-o", tmp_path / name)
+        succeeded("fit", csv, "--labels", "digit", "--names", "id", *FEW, *start)
+    a, b, c = ((tmp_path / name / "codes_2.csv").read_text() for name in "abc")
+    assert a == b != c
+
+
+def test_what_was_left_open_is_decided_and_said(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.savez("faces.npz", X=digits()[0], y=digits()[1])
+    result = succeeded("fit", "faces.npz", "--set", "max_iter=2", "--no-report")
+    assert "Without --model and --layers: deep-nsnmf with layers 30,10, chosen from the data." in result.stdout
+    assert (tmp_path / "deepnmf-faces" / "model.safetensors").exists()
+    np.save("signed.npy", digits()[0] - 0.5)
+    result = succeeded("fit", "signed.npy", "--set", "max_iter=2", "--no-report")
+    assert "deep-semi-nmf with layers 30,10" in result.stdout
+
+
+@pytest.mark.parametrize("model", [choosing.name_of(model) for model in MODELS])
+def test_every_model_is_fitted_by_its_name(tmp_path, model):
+    X, y = digits(30)
+    np.savez(tmp_path / "d.npz", X=X, y=np.where(y < 3, y, -1))
+    few = FEW_SHALLOW if choosing.is_shallow(choosing.model_class(model)()) else ("--layers", "8,4", *FEW_SHALLOW[2:])
+    succeeded("fit", tmp_path / "d.npz", "--model", model, *few, "--no-report", "-o", tmp_path / "out")
+    assert choosing.name_of(type(deepnmf.load(tmp_path / "out" / "model.safetensors"))) == model
+
+
+def test_recordings_are_the_groups_of_a_model_that_pools(tmp_path):
+    from scipy.io import wavfile
+
+    for k in range(2):
+        wave = np.sin(np.arange(4000) * (0.2 + 0.3 * k)) * (1 + np.sin(np.arange(4000) / 400))
+        wavfile.write(tmp_path / f"{k}.wav", 8000, (8000 * wave).astype(np.int16))
+    out = tmp_path / "out"
+    succeeded("fit", tmp_path, "--model", "deep-nmf-network", *FEW, "--set", "pool_size=3", "--no-report", "-o", out)
+    codes = table(out / "codes_2.csv")
+    data = deepnmf.reading.read(tmp_path)
+    model = deepnmf.load(out / "model.safetensors")
+    pooled = model.encode(data.X, -1, groups=data.groups)
+    np.testing.assert_allclose(codes.iloc[:, 1:], pooled, rtol=1e-9)
+    assert not np.allclose(pooled, model.encode(data.X, -1))
+
+
+def test_codes_are_parquet_where_the_input_was_or_where_asked_for(tmp_path, csv):
+    columns = {f"p{j}": column for j, column in enumerate(digits()[0].T)}
+    parquet.write_table(pyarrow.table(columns), tmp_path / "d.parquet")
+    succeeded("fit", tmp_path / "d.parquet", *FEW, "--no-report", "-o", tmp_path / "a")
+    assert parquet.read_table(tmp_path / "a" / "codes_1.parquet").num_columns == 8
+    succeeded("fit", tmp_path / "d.parquet", *FEW, "--no-report", "--codes", "csv", "-o", tmp_path / "b")
+    assert (tmp_path / "b" / "codes_2.csv").exists()
+
+
+def test_json_is_one_object_a_line(tmp_path, csv, monkeypatch):
+    monkeypatch.setattr(telling, "SECONDS_BETWEEN_EVENTS", 0)
+    out = tmp_path / "out"
+    args = ("--labels", "digit", "--names", "id", *FEW, "--set", "tol=1e-9", "--no-report", "--json", "-o", out)
+    result = succeeded("fit", csv, *args)
+    events = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [event["event"] for event in events] == ["start", "sweep", "sweep", "sweep", "warning", "result"]
+    assert events[0]["parameters"]["layer_sizes"] == [8, 4]
+    assert [event["sweep"] for event in events[1:4]] == [1, 2, 3]
+    assert events[2]["decrease"] > 0
+    assert "Maximum number of iterations" in events[4]["message"]
+    assert (events[5]["output"], events[5]["exit_code"]) == (str(out), 0)
+    assert events[5]["scores"][1]["size"] == 4
+
+
+def test_sweeps_are_told_at_a_modest_rate(tmp_path, csv):
+    args = ("--labels", "digit", "--names", "id", *FEW, "--set", "max_iter=30", "--no-report", "--json")
+    result = succeeded("fit", csv, *args, "-o", tmp_path / "out")
+    sweeps = [line for line in result.stdout.splitlines() if '"sweep", "model"' in line]
+    assert 1 <= len(sweeps) < 30
+
+
+def test_quiet_says_nothing_but_warnings(tmp_path, csv):
+    args = ("--labels", "digit", "--names", "id", *FEW, "--set", "tol=1e-9", "--no-report", "--quiet")
+    result = succeeded("fit", csv, *args, "-o", tmp_path / "out")
+    assert result.stdout == ""
+    assert result.stderr == ("Warning: Maximum number of iterations 3 reached. Increase it to improve convergence.\n")
+
+
+def test_progress_is_shown_where_someone_sees_it(tmp_path, csv, monkeypatch):
+    args = (
+        "fit",
+        csv,
+        "--labels",
+        "digit",
+        "--names",
+        "id",
+        *FEW,
+        "--no-report",
+        "-o",
+        tmp_path / "out",
+        "--overwrite",
+    )
+    assert "sweep" not in succeeded(*args).stderr
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    shown = succeeded(*args).stderr
+    assert "sweep 3/3, loss" in shown
+    assert "reading" in shown
+
+
+def test_results_are_json_that_every_program_reads():
+    content = {"nan": float("nan"), "size": (np.int64(3), 2.5), "path": Path("a"), "known": None, "is": np.bool_(True)}
+    assert json.loads(as_json(content)) == {"nan": None, "size": [3, 2.5], "path": "a", "known": None, "is": True}
+
+
+def test_an_interrupted_fit_is_kept_written_and_said(tmp_path, csv, monkeypatch):
+    interrupting(monkeypatch, sweep=2)
+    out = tmp_path / "out"
+    result = run("fit", csv, "--labels", "digit", "--names", "id", *FEW, "--no-report", "-o", out)
+    assert result.exit_code == 130
+    assert "Interrupted: the best so far is kept." in result.stdout
+    assert deepnmf.load(out / "model.safetensors").stop_reason_ == "interrupted"
+    assert json.loads((out / "settings.json").read_text())["stop_reason"] == "interrupted"
+
+
+def test_an_interruption_before_the_fit_leaves_nothing(tmp_path, csv, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("deepnmf.reading.read", interrupt)
+    result = run("fit", csv, "-o", tmp_path / "out")
+    assert result.exit_code == 130
+    assert result.output == "Interrupted before there was anything to keep: nothing was written.\n"
+    assert not (tmp_path / "out").exists()
+
+
+def test_overwrite_replaces_an_earlier_result_and_nothing_else(tmp_path, csv):
+    out = tmp_path / "out"
+    args = ("fit", csv, "--labels", "digit", "--names", "id", *FEW, "--no-report", "-o", out)
+    succeeded(*args, "--codes", "parquet")
+    refused = run(*args)
+    assert refused.exit_code == 5
+    assert refused.output == f"--output is {out}, which is not empty: pass --overwrite to replace an earlier result.\n"
+    succeeded(*args, "--overwrite")
+    assert sorted(path.name for path in out.glob("codes*")) == ["codes_1.csv", "codes_2.csv"]
+    (out / "thesis.tex").write_text("years of work")
+    refused = run(*args, "--overwrite")
+    assert refused.exit_code == 5
+    assert "holds thesis.tex" in refused.output
+    assert (out / "thesis.tex").read_text() == "years of work"
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_scales_reach_the_model_and_are_kept(tmp_path):
+    X, _ = digits()
+    np.save(tmp_path / "d.npy", 16 * X)
+    succeeded("fit", tmp_path / "d.npy", *FEW, "--scale", "max", "--no-report", "-o", tmp_path / "a")
+    np.save(tmp_path / "d.npy", X)
+    succeeded("fit", tmp_path / "d.npy", *FEW, "--no-report", "-o", tmp_path / "b")
+    a, b = (deepnmf.load(tmp_path / name / "model.safetensors") for name in "ab")
+    np.testing.assert_allclose(a.components_, b.components_)
+    assert json.loads((tmp_path / "a" / "reading.json").read_text())["scaling"] == {"name": "max", "largest": 16.0}
+
+
+def test_help_waits_for_no_heavy_library():
+    code = "import sys, deepnmf.cli; print({'numpy', 'sklearn', 'pyarrow', 'rich.progress'} & set(sys.modules))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "set()"
+
+
+def test_help_lists_the_commands_and_the_exit_codes():
+    text = " ".join(run("--help").stdout.split())
+    assert all(command in text for command in ("fit", "transform", "report", "compare", "models", "demo"))
+    assert "3 the input cannot be read" in text

@@ -1,0 +1,36 @@
+"""Reports as tests read them: the data inside a page, and the pictures inside the data."""
+
+import base64
+import io
+import json
+import re
+
+import numpy as np
+
+DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
+
+
+def text_of(path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def data_of(path) -> dict:
+    """What the page's scripts read."""
+    (found,) = DATA.findall(text_of(path))
+    return json.loads(found)
+
+
+def pictures_of(pack, count) -> np.ndarray:
+    """Pictures of a sheet as the browser would show them: one RGBA array each."""
+    from matplotlib.image import imread
+
+    image = np.round(255 * imread(io.BytesIO(base64.b64decode(pack["png"].partition(",")[2]))))
+    height, width, columns = pack["height"], pack["width"], pack["columns"]
+    corners = [(place // columns * height, place % columns * width) for place in range(count)]
+    return np.array([image[top : top + height, left : left + width] for top, left in corners])
+
+
+def curves_of(pack) -> np.ndarray:
+    """Curves of a pack in the scale of the data, NaN where nothing was observed."""
+    numbers = np.frombuffer(base64.b64decode(pack["points"]), "<i2").reshape(len(pack["scales"]), -1)
+    return np.where(numbers == -32768, np.nan, numbers / 32767 * np.array(pack["scales"])[:, None])

@@ -1,0 +1,411 @@
+import builtins
+import os
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.decomposition import NMF as SklearnNMF
+from sklearn.exceptions import NotFittedError
+from threadpoolctl import threadpool_limits
+
+from catalogue import SMALL, data, name_of
+from deepnmf import NMF, DeepNMFNetwork, DeepNSNMF, DeepSemiNMF, SemiNMF
+from deepnmf.metrics import clustering_accuracy, nmi, sparseness
+from deepnmf.report import layer_scores, write_comparison, write_report
+from pages import curves_of, data_of, pictures_of, text_of
+
+X = data()
+y = np.arange(60) % 3
+
+
+def nmf(X=X, n_components=4):
+    return NMF(n_components, random_state=0, tol=1e-3).fit(X)
+
+
+def deep(X=X):
+    return DeepNSNMF((8, 4), random_state=0, tol=1e-2).fit(X)
+
+
+def signed():
+    return DeepSemiNMF((8, 4), random_state=0, tol=1e-2).fit(X - X.mean(axis=0))
+
+
+@pytest.mark.parametrize("model", SMALL, ids=name_of)
+def test_every_model_has_a_report_with_its_layers_and_their_factors(model, tmp_path):
+    fitted = clone(model).set_params(tol=1e-2).fit(X, y)
+    fitted.report(tmp_path / "page.html", X, y)
+    content = data_of(tmp_path / "page.html")
+    assert [layer["size"] for layer in content["layers"]] == [len(C) for C in fitted.features_]
+    for layer, packed in enumerate(content["layers"]):
+        assert sorted(packed["shown"]) == list(range(packed["size"]))
+        for direction, Z in links(fitted, layer).items():
+            for feature, entries in zip(packed["shown"], packed[direction], strict=True):
+                order = np.argsort(-np.abs(Z[feature]), kind="stable")[: len(entries)]
+                assert [index for index, _ in entries] == order.tolist()
+                np.testing.assert_allclose([weight for _, weight in entries], Z[feature][order], rtol=1e-3)
+
+
+def links(model, layer):
+    found = {}
+    if layer > 0:
+        found["below"] = model.factors_[layer]
+    if layer + 1 < len(model.factors_):
+        found["above"] = model.factors_[layer + 1].T
+    return found
+
+
+def test_codes_and_errors_of_samples_are_those_of_the_model(tmp_path):
+    model = deep()
+    model.report(tmp_path / "page.html", X)
+    samples = data_of(tmp_path / "page.html")["samples"]
+    assert samples["rows"] == list(range(60))
+    for layer in (0, 1):
+        codes = model.encode(X, layer)
+        rest = np.linalg.norm(X - model.decode(codes, layer), axis=1) / np.linalg.norm(X, axis=1)
+        np.testing.assert_allclose(samples["errors"][layer], rest, rtol=6e-3)
+        for row, entries in enumerate(samples["codes"][layer]):
+            weights = [weight for _, weight in entries]
+            assert weights == sorted(weights, reverse=True)
+            np.testing.assert_allclose(weights, [codes[row, index] for index, _ in entries], rtol=1e-3)
+            assert len(entries) == np.count_nonzero(codes[row])
+
+
+def test_what_is_left_out_is_counted(tmp_path):
+    model = NMF(40, init="random", random_state=0, max_iter=5, tol=0).fit(data(p=50, rank=40))
+    model.report(tmp_path / "page.html", data(p=50, rank=40))
+    samples = data_of(tmp_path / "page.html")["samples"]
+    codes = model.transform(data(p=50, rank=40))
+    row = int(np.argmax(np.count_nonzero(codes, axis=1)))
+    count, share = samples["left_out"][0][row]
+    assert count == np.count_nonzero(codes[row]) - 20 > 0
+    assert share == pytest.approx(np.sort(codes[row])[:-20].sum() / codes[row].sum(), rel=1e-2)
+
+
+# ------------------------------------------------------------------------------- how vectors are shown
+
+
+def test_a_grey_picture_is_its_feature_from_zero_to_its_peak(tmp_path):
+    model = nmf()
+    model.report(tmp_path / "page.html", X, image_shape=(4, 6))
+    (layer,) = data_of(tmp_path / "page.html")["layers"]
+    features = model.features_[0][layer["shown"]].reshape(-1, 4, 6)
+    expected = 255 * features / features.max(axis=(1, 2), keepdims=True)
+    found = pictures_of(layer["pack"], 4)
+    np.testing.assert_allclose(found[..., 0], expected, atol=1.1)
+    assert (found[..., 3] == 255).all()
+
+
+def test_a_signed_picture_is_pale_at_zero_red_above_and_blue_below(tmp_path):
+    model = signed()
+    model.report(tmp_path / "page.html", X, image_shape=(4, 6))
+    layer = data_of(tmp_path / "page.html")["layers"][1]
+    features = model.features_[1][layer["shown"]].reshape(-1, 4, 6)
+    relative = features / np.abs(features).max(axis=(1, 2), keepdims=True)
+    red, _, blue, _ = np.moveaxis(pictures_of(layer["pack"], 4), -1, 0)
+    assert (red > blue)[relative > 0.1].all()
+    assert (blue > red)[relative < -0.1].all()
+    np.testing.assert_allclose(pictures_of(layer["pack"], 4)[relative == 1][0, :3], [178, 24, 43], atol=1)
+
+
+def test_a_coloured_picture_keeps_its_colours(tmp_path):
+    model = nmf()
+    model.report(tmp_path / "page.html", X, image_shape=(2, 4, 3))
+    (layer,) = data_of(tmp_path / "page.html")["layers"]
+    features = model.features_[0][layer["shown"]].reshape(-1, 2, 4, 3)
+    found = pictures_of(layer["pack"], 4)[..., :3]
+    np.testing.assert_allclose(found, 255 * features / features.max(axis=(1, 2, 3), keepdims=True), atol=1.1)
+
+
+def test_words_are_the_heaviest_inputs(tmp_path):
+    names = [f"word{j}" for j in range(24)]
+    model = nmf()
+    model.report(tmp_path / "page.html", X, feature_names=names)
+    (layer,) = data_of(tmp_path / "page.html")["layers"]
+    for feature, words in zip(layer["shown"], layer["pack"]["words"], strict=True):
+        expected = [word.replace("x", "word") for word, weight in model.top_features(n=20)[feature] if weight]
+        assert [word for word, _ in words] == expected
+
+
+def test_columns_of_a_data_frame_are_words(tmp_path):
+    frame = pd.DataFrame(X, columns=[f"gene{j}" for j in range(24)])
+    nmf(frame).report(tmp_path / "page.html", frame)
+    assert "gene" in data_of(tmp_path / "page.html")["layers"][0]["pack"]["words"][0][0][0]
+
+
+def test_curves_are_the_features_over_their_axis(tmp_path):
+    model = nmf()
+    model.report(tmp_path / "page.html", X, axis=np.linspace(400, 860, 24))
+    (layer,) = data_of(tmp_path / "page.html")["layers"]
+    np.testing.assert_allclose(curves_of(layer["pack"]), model.features_[0][layer["shown"]], atol=1e-4)
+    assert layer["pack"]["axis"][0] == 400
+    assert layer["pack"]["axis"][-1] == 860
+
+
+def test_a_long_curve_keeps_its_peaks(tmp_path):
+    wide = np.zeros((20, 3000))
+    wide[:, 1234] = 1 + np.arange(20)
+    nmf(wide, 1).report(tmp_path / "page.html", wide)
+    curve = curves_of(data_of(tmp_path / "page.html")["layers"][0]["pack"])
+    assert curve.shape == (1, 375)
+    assert curve.max() == pytest.approx(1)
+
+
+# ------------------------------------------------------------------------------------ data of every kind
+
+
+def test_what_was_not_observed_is_blank_and_does_not_count(tmp_path):
+    holed = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    model = SemiNMF(4, random_state=0, tol=1e-2).fit(holed)
+    model.report(tmp_path / "page.html", holed, image_shape=(4, 6))
+    samples = data_of(tmp_path / "page.html")["samples"]
+    blank = pictures_of(samples["packs"][0], 60)[..., 3] == 0
+    np.testing.assert_array_equal(blank, np.isnan(holed).reshape(60, 4, 6))
+    (score,) = layer_scores(model, holed)
+    assert score.error == pytest.approx(model.reconstruction_err_, rel=1e-3)
+    model.report(tmp_path / "curves.html", holed)
+    np.testing.assert_allclose(curves_of(data_of(tmp_path / "curves.html")["samples"]["packs"][0]), holed, atol=1e-2)
+
+
+def npy_file(folder):
+    np.save(folder / "rows.npy", X)
+    return folder / "rows.npy"
+
+
+def dask_array(folder):
+    return pytest.importorskip("dask.array").from_array(X, chunks=(25, 24))
+
+
+FORMS = {
+    "dask": dask_array,
+    "sparse": lambda folder: sparse.csr_array(X),
+    "columns first": lambda folder: sparse.csc_matrix(X),
+    "float32": lambda folder: X.astype(np.float32),
+    "list": lambda folder: X.tolist(),
+    "path": npy_file,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_the_data_gives_the_same_page(form, tmp_path):
+    model = deep()
+    model.report(tmp_path / "dense.html", X, y)
+    model.report(tmp_path / "form.html", FORMS[form](tmp_path), y)
+    dense, other = (data_of(tmp_path / name)["samples"] for name in ("dense.html", "form.html"))
+    assert other["rows"] == dense["rows"]
+    np.testing.assert_allclose(other["errors"], dense["errors"], rtol=2e-2)
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (3, 1), (40, 1), (2, 3)])
+def test_a_little_data_is_enough(shape, tmp_path):
+    little = 1 + np.random.default_rng(0).random(shape)
+    nmf(little, 1).report(tmp_path / "page.html", little)
+    assert data_of(tmp_path / "page.html")["samples"]["rows"] == list(range(shape[0]))
+
+
+def test_features_and_samples_that_are_zero_are_drawn(tmp_path):
+    barren = X.copy()
+    barren[:5] = 0
+    model = nmf(barren)
+    model.features_[0][0] = 0
+    model.report(tmp_path / "page.html", barren, image_shape=(4, 6))
+    assert data_of(tmp_path / "page.html")["samples"]["codes"][0][0] == []
+
+
+@pytest.mark.parametrize(
+    ("labels", "names"),
+    [
+        (y, ["0", "1", "2"]),
+        (np.array(["cat", "dog", "eel"])[y], ["cat", "dog", "eel"]),
+        (np.where(y == 2, -1, y), ["0", "1"]),
+        (np.array(["cat", "dog", None], dtype=object)[y], ["cat", "dog"]),
+        (np.column_stack([np.zeros(60, dtype=int), y]), ["0", "1", "2"]),
+        (pd.DataFrame({"all": 0, "kind": y}), ["0", "1", "2"]),
+    ],
+)
+def test_labels_of_every_kind_group_the_samples(labels, names, tmp_path):
+    nmf().report(tmp_path / "page.html", X, labels)
+    content = data_of(tmp_path / "page.html")
+    assert content["groups"] == {"kind": "class", "names": names}
+    assert content["map"]["groups"] == [place if place < len(names) else -1 for place in y.tolist()]
+    means = [nmf().transform(X)[y == place].mean(axis=0) for place in range(len(names))]
+    profile = content["profile"][0]
+    np.testing.assert_allclose(profile["means"], np.array(means)[:, profile["features"]], rtol=1e-2)
+
+
+@pytest.mark.parametrize("labels", [None, np.full(60, -1)])
+def test_without_labels_samples_are_grouped_by_clusters(labels, tmp_path):
+    nmf().report(tmp_path / "page.html", X, labels)
+    assert data_of(tmp_path / "page.html")["groups"]["kind"] == "cluster"
+    assert "accuracy" not in text_of(tmp_path / "page.html")
+
+
+def test_names_of_classes_are_shown_in_place_of_labels(tmp_path):
+    nmf().report(tmp_path / "page.html", X, y, class_names=["ash", "birch", "cedar"])
+    assert data_of(tmp_path / "page.html")["groups"]["names"] == ["ash", "birch", "cedar"]
+
+
+def test_shown_samples_are_spread_over_the_classes(tmp_path):
+    many = np.tile(X, (40, 1))
+    rare = np.where(np.arange(2400) % 600 == 7, "rare", "common")
+    model = nmf(many)
+    model.report(tmp_path / "page.html", many, rare, sample_names=[f"row {i}" for i in range(2400)])
+    samples = data_of(tmp_path / "page.html")["samples"]
+    assert len(samples["rows"]) == 200
+    assert {7, 607, 1207, 1807} <= set(samples["rows"])
+    assert samples["names"] == [f"row {i}" for i in samples["rows"]]
+
+
+def test_large_pictures_fit_into_a_small_file(tmp_path):
+    large = np.random.default_rng(0).random((40, 120 * 100))
+    model = DeepNSNMF((200, 30), init="random", random_state=0, max_iter=1, tol=0, pretrain_max_iter=1).fit(large)
+    model.report(tmp_path / "page.html", large, image_shape=(120, 100))
+    assert (tmp_path / "page.html").stat().st_size < 5e6
+
+
+# -------------------------------------------------------------------------------- the page as a file
+
+
+def test_text_of_the_data_is_only_ever_text(tmp_path):
+    evil = "</script><script>alert(1)</script><b>&amp;"
+    model = nmf()
+    model.report(
+        tmp_path / "page.html",
+        X,
+        np.array([evil, "b", "c"])[y],
+        feature_names=[f"{evil}{j}" for j in range(24)],
+        sample_names=[evil] * 60,
+        title=evil,
+        command=evil,
+    )
+    page = text_of(tmp_path / "page.html")
+    assert "alert(1)</script>" not in page
+    assert "<b>" not in page
+    assert page.count("<script") == page.count("</script>") == 2
+    assert data_of(tmp_path / "page.html")["samples"]["names"][0] == evil
+    assert "&lt;/script&gt;&lt;script&gt;alert(1)" in page
+    write_comparison({evil: model}, tmp_path / "page.html", X, title=evil)
+    assert text_of(tmp_path / "page.html").count("<script") == 2
+
+
+def test_a_page_names_no_address_of_the_network_and_handles_no_event_in_its_elements(tmp_path):
+    deep().report(tmp_path / "page.html", X, y, image_shape=(4, 6))
+    page = text_of(tmp_path / "page.html")
+    assert set(re.findall(r"\w+://[\w./]+", page)) == {"http://www.w3.org/2000/svg"}
+    assert not re.search(r"<[^>]+\son\w+=", page)
+    assert not re.search(r"<[^>]+\sstyle=", page)
+
+
+def test_a_page_says_how_to_make_it_again(tmp_path):
+    model = deep()
+    model.report(tmp_path / "page.html", X, y, image_shape=(4, 6), seconds=1.25)
+    page = text_of(tmp_path / "page.html")
+    assert "model.report(&#39;page.html&#39;, X, y, image_shape=(4, 6))" in page
+    assert "model = deepnmf.DeepNSNMF(layer_sizes=(8, 4), random_state=0, tol=0.01)" in page
+    assert "1.25" in page
+    assert all(name in page for name in model.get_params())
+    model.report(tmp_path / "page.html", X, command="deepnmf fit rows.csv")
+    assert "deepnmf fit rows.csv" in text_of(tmp_path / "page.html")
+
+
+def test_a_model_that_pools_says_that_rows_are_one_sequence(tmp_path):
+    for width, said in ((0, False), (3, True)):
+        model = DeepNMFNetwork((8, 4), pool_size=width, random_state=0, tol=1e-2).fit(X)
+        model.report(tmp_path / "page.html", X)
+        assert ("all rows count as one sequence" in text_of(tmp_path / "page.html")) is said
+
+
+def test_a_report_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):
+    page = tmp_path / "page.html"
+    page.write_text("mine")
+
+    def full(*arguments):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="No space"):
+        nmf().report(page, X)
+    assert page.read_text() == "mine"
+    assert list(tmp_path.iterdir()) == [page]
+
+
+def test_without_jinja_the_report_says_what_to_install(tmp_path, monkeypatch):
+    genuine = builtins.__import__
+
+    def without(name, *arguments, **named):
+        if name == "jinja2":
+            raise ModuleNotFoundError("No module named 'jinja2'")
+        return genuine(name, *arguments, **named)
+
+    model = nmf()
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'deepnmf\[cli\]'"):
+        model.report(tmp_path / "page.html", X)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"image_shape": (5, 5)}, r"image_shape is \(5, 5\), 25 values, but the model has 24 input features"),
+        ({"image_shape": (12, 2, 1)}, r"image_shape is \(12, 2, 1\): expected \(height, width\)"),
+        ({"feature_names": ["a"]}, "feature_names has 1 names, but there are 24"),
+        ({"sample_names": ["a"]}, "sample_names has 1 names, but there are 60"),
+        ({"axis": [1, 2]}, r"axis has shape \(2,\): expected 24 finite numbers"),
+        ({"y": [1, 2]}, "y has 2 labels, but X has 60 samples"),
+        ({"y": y, "class_names": ["a"]}, "class_names has no name for the label 1 of y"),
+    ],
+)
+def test_what_does_not_fit_is_refused_and_nothing_is_written(arguments, sentence, tmp_path):
+    with pytest.raises(ValueError, match=sentence):
+        write_report(nmf(), tmp_path / "page.html", X, **arguments)
+    assert not list(tmp_path.iterdir())
+
+
+def test_only_fitted_models_of_deepnmf_have_a_report(tmp_path):
+    with pytest.raises(NotFittedError):
+        NMF(3).report(tmp_path / "page.html", X)
+    with pytest.raises(TypeError, match=r"model is of type NMF: expected a fitted model of deepnmf"):
+        write_report(SklearnNMF(2, tol=1e-1).fit(X), tmp_path / "page.html", X)
+    with pytest.raises(ValueError, match="models is empty"):
+        write_comparison({}, tmp_path / "page.html", X)
+
+
+# ------------------------------------------------------------------------------ scores and comparison
+
+
+def test_scores_are_those_of_each_layer():
+    model = deep()
+    known = np.where(np.arange(60) < 50, y, -1)
+    for layer, score in enumerate(layer_scores(model, X, known)):
+        codes = model.encode(X, layer)
+        with threadpool_limits(1):
+            found = KMeans(3, n_init=10, random_state=0).fit_predict(codes)
+        assert (score.layer, score.size) == (layer + 1, (8, 4)[layer])
+        assert score.error == pytest.approx(np.linalg.norm(X - model.decode(codes, layer)))
+        assert score.sparseness == sparseness(model.features_[layer])
+        assert score.accuracy == clustering_accuracy(y[:50], found[:50])
+        assert score.nmi == nmi(y[:50], found[:50])
+
+
+def test_scores_without_labels_have_no_accuracy():
+    assert [(score.accuracy, score.nmi) for score in layer_scores(deep(), X)] == [(None, None)] * 2
+
+
+def test_a_comparison_has_the_scores_and_top_features_of_each_model(tmp_path):
+    models = {"flat": nmf(), "deep": deep()}
+    seconds = {"flat": 0.5, "deep": 2.25}
+    write_comparison(models, tmp_path / "page.html", X, y, image_shape=(4, 6), seconds=seconds)
+    page = text_of(tmp_path / "page.html")
+    for name, model in models.items():
+        assert f"{seconds[name]:.2f}" in page
+        for score in layer_scores(model, X, y):
+            cells = (f"{score.error:.4g}", f"{score.sparseness:.3f}", f"{score.accuracy:.3f}", f"{score.nmi:.3f}")
+            assert "".join(f"<td>{cell}</td>" for cell in cells) in page
+    for entry, model in zip(data_of(tmp_path / "page.html")["models"], models.values(), strict=True):
+        features = model.components_[entry["features"]["shown"]].reshape(-1, 4, 6)
+        found = pictures_of(entry["features"]["pack"], 4)[..., 0]
+        np.testing.assert_allclose(found, 255 * features / features.max(axis=(1, 2), keepdims=True), atol=1.1)
