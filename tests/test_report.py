@@ -370,8 +370,20 @@ def test_only_fitted_models_of_deepnmf_have_a_report(tmp_path):
         NMF(3).report(tmp_path / "page.html", X)
     with pytest.raises(TypeError, match=r"model is of type NMF: expected a fitted model of deepnmf"):
         write_report(SklearnNMF(2, tol=1e-1).fit(X), tmp_path / "page.html", X)
+
+
+def test_a_comparison_wants_models_and_seconds_of_theirs(tmp_path):
     with pytest.raises(ValueError, match="models is empty"):
         write_comparison({}, tmp_path / "page.html", X)
+    with pytest.raises(ValueError, match=r"seconds has the name 'deep', but models has not"):
+        write_comparison({"flat": nmf()}, tmp_path / "page.html", X, seconds={"deep": 1.0})
+
+
+def test_a_place_for_no_file_is_refused_in_one_sentence(tmp_path):
+    with pytest.raises(IsADirectoryError, match=r"path is .*, a folder: expected the name of a file"):
+        nmf().report(tmp_path, X)
+    with pytest.raises(FileNotFoundError, match=r"path is .*, but there is no folder '.*missing'"):
+        nmf().report(tmp_path / "missing" / "page.html", X)
 
 
 # ------------------------------------------------------------------------------ scores and comparison

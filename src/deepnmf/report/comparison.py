@@ -10,7 +10,7 @@ from deepnmf.plotting.shapes import ImageShape
 from deepnmf.report.hierarchy import packed_features
 from deepnmf.report.origin import settings, versions
 from deepnmf.report.subject import Subject, checked_model, display_of
-from deepnmf.report.writing import write_page
+from deepnmf.report.writing import check_place, write_page
 
 SCRIPTS = ("elements.js", "drawing.js", "comparison.js")
 MOST_FEATURES = 60  # of a model
@@ -74,9 +74,12 @@ def write_comparison(
     ...     "centroids" in page.read_text(encoding="utf-8")
     True
     """
+    check_place(path)
     if not models:
         raise ValueError("models is empty: expected at least one fitted model by name.")
     taken = dict(seconds or {})
+    for name in taken.keys() - models.keys():
+        raise ValueError(f"seconds has the name {name!r}, but models has not: expected names of models.")
     displays = [display_of(model, image_shape, feature_names, axis) for model in map(checked_model, models.values())]
     entries = [
         Entry(str(name), Subject.of(model, X, y, class_names), taken.get(name)) for name, model in models.items()

@@ -13,7 +13,7 @@ from deepnmf.report.hierarchy import packed_layers
 from deepnmf.report.origin import python_lines, settings, versions
 from deepnmf.report.samples import packed_samples
 from deepnmf.report.subject import Subject, checked_model, checked_names, display_of
-from deepnmf.report.writing import write_page
+from deepnmf.report.writing import check_place, write_page
 
 SCRIPTS = ("elements.js", "drawing.js", "charts.js", "views.js", "report.js")
 ENDINGS = {
@@ -89,6 +89,7 @@ def write_report(
     ...     page.stat().st_size < 500_000
     True
     """
+    check_place(path)
     display = display_of(checked_model(model), image_shape, feature_names, axis)
     subject = Subject.of(model, X, y, class_names)
     n_samples = subject.rows.n_samples

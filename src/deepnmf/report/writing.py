@@ -6,9 +6,22 @@ import json
 import os
 from collections.abc import Sequence
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from deepnmf.persistence import write_whole
+
+
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Refuse a place no file can be written to, before work is done for it."""
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(f"path is {os.fspath(path)!r}, a folder: expected the name of a file.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"path is {os.fspath(path)!r}, but there is no folder {os.fspath(target.parent)!r}: "
+            "expected a folder that is there."
+        )
 
 
 def write_page(path: str | os.PathLike[str], template: str, scripts: Sequence[str], data: Any, **content: Any) -> None:
