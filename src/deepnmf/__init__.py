@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         SparseDeepNMF,
         load,
     )
+    from deepnmf.persistence import ModelFileError
     from deepnmf.plotting import plot_hierarchy
     from deepnmf.preprocessing import ImageGradientOrientations
 
@@ -46,6 +47,7 @@ _HOMES = {
     "DeepWSF": "models",
     "DiscriminantNMF": "models",
     "ImageGradientOrientations": "preprocessing",
+    "ModelFileError": "persistence",
     "MultilayerNMF": "models",
     "SemiNMF": "models",
     "SparseDeepNMF": "models",
@@ -70,6 +72,7 @@ __all__ = [
     "DeepWSF",
     "DiscriminantNMF",
     "ImageGradientOrientations",
+    "ModelFileError",
     "MultilayerNMF",
     "SemiNMF",
     "SparseDeepNMF",
