@@ -306,6 +306,15 @@ def test_a_forged_file_is_refused_in_a_sentence_that_says_why(forge, sentence, n
     assert "\n" not in str(refusal.value)
 
 
+def test_a_memory_of_batches_without_factors_is_refused(tmp_path):
+    path = tmp_path / "model"
+    NMF(3, random_state=0, max_iter=3).partial_fit(data()).partial_fit(data()).save(path)
+    parts = Parts.of(path.read_bytes())
+    path.write_bytes(replace(parts, header=parts.header.replace('"factor.0"', '"x.0"')).sealed())
+    with pytest.raises(ModelFileError, match="it holds 0 arrays of factor, but the model needs 1"):
+        deepnmf.load(path)
+
+
 def test_a_file_whose_header_promises_terabytes_is_refused(tmp_path):
     (tmp_path / "model").write_bytes((2**42).to_bytes(8, "little") + b"{}")
     with pytest.raises(ModelFileError, match="its header would be 4398046511104 bytes long in 10"):

@@ -119,7 +119,7 @@ class BatchLearner(FittedChain):
             return layout
         listed_numbers(description, "sqnorm_seen", 1, 0, np.inf)
         of_type(description.get("n_samples_seen"), int, "n_samples_seen")
-        top = len(arrays["factor"][-1])
+        top, _ = layout["factor"][-1].shape
         return layout | {"memory": [Expected((top, self.n_features_in_)), Expected((top, top)), Expected((top,))]}
 
     def _restore(self, description: dict[str, Any], arrays: Arrays) -> None:
