@@ -1,7 +1,15 @@
 """Loads mutated model files, many in one process that is held to its limits, and prints what became of them.
 
 ``python -m fuzz.child FOLDER SEED COUNT``, within ``tests``; FOLDER holds the files to mutate. Without SEED and COUNT
-it is bombs that are loaded.
+it is bombs that are loaded. The rules:
+
+- A damaged file that had a digest is refused, or everything in it is equal to the original.
+- A forged file, whose digest fits, and any file of the first format, which has none, is refused or is a sound model:
+  valid parameters, finite arrays of fitting shapes, nonnegative where the model says so, finite codes by `transform`,
+  and saved again it is equal.
+- A refusal is a ModelFileError of one sentence. There is no other exception and no warning.
+- Loading and judging a file takes less than SECONDS and BYTES, and loading opens that file to read it and does nothing
+  else that Python's audit hooks see.
 """
 
 import json
@@ -115,15 +123,11 @@ def check_sound(model) -> None:
         expect(len(model.transduction_) == len(H) and np.isin(model.transduction_, classes).all(), "transduction_")
 
 
-def check_works(model) -> bool:
-    """What loads answers: with codes as they must be, or, where its numbers overflow, by what NumPy says of it."""
+def check_works(model) -> None:
     X = rows_for(model)
-    try:
-        codes = model.transform(X)
-    except (ValueError, np.linalg.LinAlgError):
-        return False
+    codes = model.transform(X)
     expect(codes.shape == (len(X), len(model.factors_[model._output_layer_index])), "the shape of codes")
-    return bool(np.isfinite(codes).all())
+    expect(np.isfinite(codes).all(), "a code")
 
 
 def check_saves_again(model, path: Path) -> None:
@@ -178,8 +182,9 @@ class Fuzzer:
             check_equal(model, original, self.again)
             return "equal"
         check_sound(model)
+        check_works(model)
         check_saves_again(model, self.again)
-        return "sound" if check_works(model) else "sound, but its codes overflow"
+        return "sound"
 
     def cases(self, seed: str | None, count: int) -> Iterator[tuple[str, Callable[[], str]]]:
         """Name what is to be judged, and how."""
