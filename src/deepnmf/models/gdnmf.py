@@ -64,7 +64,7 @@ class GDNMF(Factorization):
     decay : float in (0, 1], default=0.3
         r_1 = decay · n_features, r_{l+1} = decay · r_l, where `layer_sizes` is None.
     depth : int, default=2
-        The number of layers where `layer_sizes` is None.
+        The number of layers where `layer_sizes` is None, at most 1000.
     paths : {"both", "deep", "shallow"}, default="both"
         "deep" is without W and V; "shallow" is without the rest: NMF, and with labels SSNMF, of rank r_m.
     activation : {"square", "identity", "relu", "tanh", "sigmoid", "softplus"}, default="square"

@@ -10,13 +10,12 @@ import sklearn
 from sklearn.utils.validation import check_is_fitted
 
 from deepnmf.arrays import Array
-from deepnmf.models.checks import check_output_layer
+from deepnmf.models.checks import check_output_layer, per_layer
 from deepnmf.models.layout import (
     Arrays,
     Expected,
     check_codes,
     check_layout,
-    listed_numbers,
     n_samples,
     packed,
     unpacked,
@@ -120,9 +119,8 @@ def _tupled(value: object) -> object:
 def _take_history(model: Any, description: dict[str, Any], losses: Array) -> None:
     Expected((losses.size,)).check(losses, "loss_curve")
     model.loss_curve_, model.n_iter_ = losses, len(losses)
-    (model.reconstruction_err_,) = listed_numbers(
-        {"reconstruction_err": [description.get("reconstruction_err")]}, "reconstruction_err", 1, 0, np.inf
-    )
+    error = description.get("reconstruction_err")
+    (model.reconstruction_err_,) = per_layer(error, 1, "reconstruction_err", 0, np.inf)
     model.stop_reason_ = of_type(description.get("stop_reason"), str, "stop_reason")
 
 
