@@ -29,6 +29,8 @@ class Parts:
         return json.loads(self.entries["__metadata__"]["deepnmf"])
 
     def with_entries(self, entries: dict) -> "Parts":
+        metadata = dict(sorted(entries.get("__metadata__", {}).items()))
+        entries = {"__metadata__": metadata, **{k: v for k, v in entries.items() if k != "__metadata__"}}
         return replace(self, header=json.dumps(entries, separators=(",", ":")))
 
     def with_description(self, description: dict | str) -> "Parts":

@@ -1,6 +1,6 @@
 """Mutated model files are refused in one sentence, or load as what they must be; see `fuzz.child` for the rules.
 
-The long run is ``pytest -m slow tests/fuzz``: 20 000 files in twenty pieces.
+The long run is ``pytest -m slow tests/fuzz``: 20 000 files in ten pieces.
 """
 
 import json
@@ -16,13 +16,14 @@ import pytest
 import deepnmf
 from catalogue import data
 from deepnmf import CNMF, GDNMF, NMF, NSNMF, DeepNMFNetwork, DeepNSNMF, DeepSemiNMF, SparseDeepNMF
+from fuzz.files import Parts
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
     pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are those of Linux"),
 ]
 TESTS = Path(__file__).parents[1]
-A_PIECE = 1000
+A_PIECE = 2000
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +46,12 @@ def files(tmp_path_factory):
         "GDNMF": GDNMF((6, 3), **settings).fit(X, y),
     }
     for name, model in models.items():
-        model.save(folder / f"{name}.safetensors")
+        path = folder / f"{name}.safetensors"
+        model.save(path)
+        parts = Parts.of(
+            path.read_bytes()
+        )  # safetensors orders metadata by chance: a seed must mean the same file again
+        path.write_bytes(parts.with_entries(dict(sorted(parts.entries.items()))).sealed())
     for file in (TESTS / "earlier").glob("*.safetensors"):
         shutil.copy(file, folder)
     return folder
@@ -71,7 +77,7 @@ def test_a_few_hundred_mutated_files_are_refused_or_sound(files):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("piece", range(20))
+@pytest.mark.parametrize("piece", range(10))
 def test_twenty_thousand_mutated_files_are_refused_or_sound(files, piece):
     report = report_of(files, f"piece {piece}", str(A_PIECE))
     assert report["failures"] == []
