@@ -70,7 +70,7 @@ def test_a_model_of_ones_own_class_is_not_saved(tmp_path):
 
 
 def test_a_folder_is_no_model(tmp_path):
-    with pytest.raises(ValueError, match="is not a deepnmf model"):
+    with pytest.raises(ValueError, match="is not a sound deepnmf model"):
         deepnmf.load(tmp_path)
 
 
@@ -86,7 +86,7 @@ def test_an_unfitted_model_is_not_saved(tmp_path):
 def test_a_file_that_is_no_model_is_refused_in_one_sentence(content, tmp_path):
     path = tmp_path / "model"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match="is not a deepnmf model"):
+    with pytest.raises(ValueError, match="is not a sound deepnmf model"):
         deepnmf.load(path)
 
 
@@ -94,7 +94,7 @@ def test_a_foreign_safetensors_file_is_refused(tmp_path):
     from safetensors.numpy import save_file
 
     save_file({"weights": np.ones(3)}, tmp_path / "model")
-    with pytest.raises(ValueError, match="is not a model this version reads"):
+    with pytest.raises(ValueError, match="it holds no description of a model"):
         deepnmf.load(tmp_path / "model")
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         SparseDeepNMF,
         load,
     )
+    from deepnmf.persistence import ModelFileError
     from deepnmf.plotting import plot_codes, plot_hierarchy, plot_loss
     from deepnmf.preprocessing import ImageGradientOrientations
 
@@ -46,6 +47,7 @@ _HOMES = {
     "DeepWSF": "models",
     "DiscriminantNMF": "models",
     "ImageGradientOrientations": "preprocessing",
+    "ModelFileError": "persistence",
     "MultilayerNMF": "models",
     "SemiNMF": "models",
     "SparseDeepNMF": "models",
@@ -72,6 +74,7 @@ __all__ = [
     "DeepWSF",
     "DiscriminantNMF",
     "ImageGradientOrientations",
+    "ModelFileError",
     "MultilayerNMF",
     "SemiNMF",
     "SparseDeepNMF",

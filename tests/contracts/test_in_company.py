@@ -1,9 +1,11 @@
 """Estimators among others: pipelines, searches, threads, processes."""
 
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
@@ -43,6 +45,35 @@ def test_fits_in_several_threads_are_the_same_as_alone(model):
         together = list(pool.map(lambda X: clone(model).fit(X).components_, problems))
     assert all(np.array_equal(a, b) for a, b in zip(alone, together, strict=True))
     assert [lib["num_threads"] for lib in threadpool_info()] == [lib["num_threads"] for lib in before]
+
+
+def widths_of_blas():
+    return {library["filepath"]: library["num_threads"] for library in threadpool_info()}
+
+
+def fitted_in_a_process(model, X):
+    """The features, and whether the process's BLAS is as wide as before."""
+    before = widths_of_blas()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(X).components_, before == widths_of_blas()
+
+
+def test_models_of_all_kinds_fit_at_once_in_threads_and_processes_as_they_do_alone():
+    X = data(n=400, p=200)
+    models = [clone(model).set_params(max_iter=3, tol=0) for model in SMALL]
+    alone = [clone(model).fit(X).components_ for model in models]
+    before = widths_of_blas()
+    with ThreadPoolExecutor(4) as pool:
+        in_threads = [pool.submit(lambda model: model.fit(X).components_, clone(model)) for model in models]
+        in_processes = Parallel(n_jobs=2)(delayed(fitted_in_a_process)(clone(model), X) for model in models)
+    for name, expected, thread, (process, as_before) in zip(
+        map(name_of, models), alone, in_threads, in_processes, strict=True
+    ):
+        assert np.array_equal(thread.result(), expected), name
+        assert np.array_equal(process, expected), name
+        assert as_before, name
+    assert widths_of_blas() == before
 
 
 def test_memory_mapped_and_read_only_data_are_read_in_place(tmp_path):

@@ -1,7 +1,6 @@
 """What every linear chain answers to, whichever paper it comes from."""
 
 import os
-from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
@@ -86,10 +85,6 @@ class ChainEstimator(BatchLearner):
     }
 
     # ------------------------------------------------------------------ what a model says of itself
-
-    @abstractmethod
-    def _sizes(self, n_features: int, factors: Sequence[Array]) -> tuple[int, ...]:
-        """Return the layer sizes r_1..r_m; factors to start from may decide them."""
 
     def _smoothing(self, depth: int) -> tuple[float, ...]:
         """Return θ_1..θ_m."""

@@ -9,9 +9,11 @@ from sklearn.utils.metaestimators import available_if
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, Workers
 from deepnmf.models.fitted import FittedChain
-from deepnmf.objective import Chain, Objective
+from deepnmf.models.layout import Arrays, Expected, Layout, listed_numbers
+from deepnmf.objective import Chain, Objective, Statistics
 from deepnmf.solvers import SOLVERS
 from deepnmf.solvers.batches import Memory, learn_batch
+from deepnmf.untrusted import of_type
 
 
 class BatchLearner(FittedChain):
@@ -100,3 +102,31 @@ class BatchLearner(FittedChain):
         """Codes of the last fit in the scale of its optimisation."""
         handed_out, own = (np.linalg.norm(D, axis=1) for D in (self._decoder(chain.depth - 1), chain.decoder()))
         return np.asarray(self.codes_[-1]) * np.where(own > 0, handed_out / np.where(own > 0, own, 1), 1)
+
+    def _state(self) -> tuple[dict[str, Any], Arrays]:
+        description, arrays = super()._state()
+        if hasattr(self, "n_samples_seen_"):
+            description["n_samples_seen"] = self.n_samples_seen_
+        if self._memory is not None:
+            stats = self._memory.stats
+            description["sqnorm_seen"] = [stats.sqnorm]
+            arrays["memory"] = [stats.M, stats.K, stats.code_sums]
+        return description, arrays
+
+    def _layout(self, description: dict[str, Any], arrays: Arrays, n_samples: int) -> Layout:
+        layout = super()._layout(description, arrays, n_samples)
+        if "memory" not in arrays:
+            return layout
+        listed_numbers(description, "sqnorm_seen", 1, 0, np.inf)
+        of_type(description.get("n_samples_seen"), int, "n_samples_seen")
+        top, _ = layout["factor"][-1].shape
+        return layout | {"memory": [Expected((top, self.n_features_in_)), Expected((top, top)), Expected((top,))]}
+
+    def _restore(self, description: dict[str, Any], arrays: Arrays) -> None:
+        super()._restore(description, arrays)
+        if "n_samples_seen" in description:
+            self.n_samples_seen_ = of_type(description["n_samples_seen"], int, "n_samples_seen")
+        if "memory" in arrays:
+            M, K, code_sums = arrays["memory"]
+            (sqnorm,) = description["sqnorm_seen"]
+            self._memory = Memory(Statistics(M, K, code_sums, sqnorm), self.n_samples_seen_)

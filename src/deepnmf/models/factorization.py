@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_n_features, check_array, check_is_fi
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, Workers, is_on_cluster, is_streamed, row_source, rows_of
 from deepnmf.models.checks import FLOATS, check_any_observed, check_observed_non_negative
+from deepnmf.models.layout import Arrays, Layout
 from deepnmf.models.observed import EntryWeight, Observed, observed
 from deepnmf.models.resuming import Keeping
 from deepnmf.models.saving import save
@@ -57,6 +58,10 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     @abstractmethod
     def _state(self) -> tuple[dict[str, Any], dict[str, list[Array]]]:
         """What a file must hold beside parameters, codes and history: a description, and lists of arrays."""
+
+    @abstractmethod
+    def _layout(self, description: dict[str, Any], arrays: Arrays, n_samples: int) -> Layout:
+        """What the arrays of `_state` must be like, from a file that may say anything."""
 
     @abstractmethod
     def _restore(self, description: dict[str, Any], arrays: dict[str, list[Array]]) -> None:

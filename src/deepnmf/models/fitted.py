@@ -1,3 +1,5 @@
+from abc import abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -5,7 +7,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, RowsWithHoles, Workers
+from deepnmf.models.checks import factor_shapes
 from deepnmf.models.factorization import Factorization
+from deepnmf.models.layout import Arrays, Expected, Layout, listed_numbers
 from deepnmf.models.observed import Observed
 from deepnmf.objective import Chain, CodePenalty
 from deepnmf.objective.chain import inverse_norms
@@ -14,6 +18,10 @@ from deepnmf.solvers import encode_rows, residual_norm
 
 class FittedChain(Factorization):
     """A linear chain once it has been learnt."""
+
+    @abstractmethod
+    def _sizes(self, n_features: int, factors: Sequence[Array]) -> tuple[int, ...]:
+        """Return the layer sizes r_1..r_m; factors to start from may decide them."""
 
     def project(self, X: Matrix, layer: int = -1) -> Array:
         """Codes of the rows of X by the pseudo-inverse of a layer's features, X C_l⁺.
@@ -78,6 +86,19 @@ class FittedChain(Factorization):
         grams = [penalty.gram for penalty in self._code_penalties]
         arrays = {"factor": self.factors_, "scale": self._code_scales, "penalty": grams}
         return description, arrays | {"norm": self._optimised_norms}
+
+    def _layout(self, description: dict[str, Any], arrays: Arrays, n_samples: int) -> Layout:
+        sizes = self._sizes(self.n_features_in_, arrays["factor"])
+        listed_numbers(description, "theta", len(sizes), 0, 1)
+        listed_numbers(description, "l1", len(sizes), 0, np.inf)
+        positive = [Expected((size,), low=np.finfo(np.float64).tiny) for size in sizes]
+        low = 0 if self._nonnegative else -np.inf
+        return {
+            "factor": [Expected(shape, low) for shape in factor_shapes(self.n_features_in_, sizes)],
+            "scale": positive,
+            "penalty": [Expected((size, size), low=0) for size in sizes],
+            "norm": [Expected((size,), low=0) for size in sizes] if "norm" in arrays else [],
+        }
 
     def _restore(self, description: dict[str, Any], arrays: dict[str, list[Array]]) -> None:
         factors = arrays["factor"]

@@ -16,7 +16,8 @@ from deepnmf.engines import Engine, Workers
 from deepnmf.models.base import KeepCodes, RandomStateLike
 from deepnmf.models.checks import check_output_layer, check_rank, check_warm_start, factor_shapes, layer_sizes
 from deepnmf.models.factorization import Factorization
-from deepnmf.models.labels import UNKNOWN, one_hot, split_labels
+from deepnmf.models.labels import UNKNOWN, described_classes, one_hot, restored_classes, split_labels
+from deepnmf.models.layout import Arrays, Expected, Layout
 from deepnmf.models.observed import Observed
 from deepnmf.models.resuming import Keeping
 from deepnmf.objective import ACTIVATIONS, Activation
@@ -65,7 +66,7 @@ class GDNMF(Factorization):
     decay : float in (0, 1], default=0.3
         r_1 = decay · n_features, r_{l+1} = decay · r_l, where `layer_sizes` is None.
     depth : int, default=2
-        The number of layers where `layer_sizes` is None.
+        The number of layers where `layer_sizes` is None, at most 1000.
     paths : {"both", "deep", "shallow"}, default="both"
         "deep" is without W and V; "shallow" is without the rest: NMF, and with labels SSNMF, of rank r_m.
     activation : {"square", "identity", "relu", "tanh", "sigmoid", "softplus"}, default="square"
@@ -148,7 +149,7 @@ class GDNMF(Factorization):
         "layer_sizes": ["array-like", Interval(Integral, 1, None, closed="left"), None],
         "basis_sizes": ["array-like", Interval(Integral, 1, None, closed="left"), None],
         "decay": [Interval(Real, 0, 1, closed="right")],
-        "depth": [Interval(Integral, 1, None, closed="left")],
+        "depth": [Interval(Integral, 1, 1000, closed="both")],
         "paths": [StrOptions({"both", "deep", "shallow"})],
         "activation": [StrOptions(set(MAPS))],
         "label_weight": [Interval(Real, 0, None, closed="left")],
@@ -415,14 +416,28 @@ class GDNMF(Factorization):
         arrays |= {"two_sided": [model.S, model.F, model.W, model.head]}
         if not hasattr(self, "classes_"):
             return {}, arrays
-        return {"classes": self.classes_.tolist()}, arrays | {"labels": [self._transduced]}
+        return described_classes(self.classes_), arrays | {"labels": [self._transduced]}
+
+    def _layout(self, description: dict[str, Any], arrays: Arrays, n_samples: int) -> Layout:
+        sizes, basis_sizes = self._sizes(self.n_features_in_)
+        n_classes = len(restored_classes(description)) if "classes" in description else 0
+        shallow = self.paths == "shallow"  # a deep path without width
+        S, *lower, F = pairwise((*((0, 0) if shallow else (sizes[0], *basis_sizes)), self.n_features_in_))
+        W = (0 if self.paths == "deep" else sizes[-1], self.n_features_in_)
+        shapes = {
+            "feature_factor": [(sizes[-1], 0)] if shallow else factor_shapes(self.n_features_in_, sizes)[1:],
+            "basis_factor": [shape[::-1] for shape in lower],
+            "two_sided": [S, F, W, (S[0] + W[0], n_classes)],
+        }
+        layout = {kind: [Expected(shape, low=0) for shape in listed] for kind, listed in shapes.items()}
+        return layout | {"labels": [Expected((n_samples,), 0, n_classes - 1, "i")] if n_classes else []}
 
     def _restore(self, description: dict[str, Any], arrays: dict[str, list[Array]]) -> None:
         features, basis = (Ladder(tuple(arrays[kind]), self._map) for kind in ("feature_factor", "basis_factor"))
         S, F, W, head = arrays["two_sided"]
         self._set_model(TwoSided(features, S, basis, F, W, head), S.dtype)
         if "classes" in description:
-            self._set_labels(np.array(description["classes"]), arrays["labels"][0])
+            self._set_labels(restored_classes(description), arrays["labels"][0])
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())

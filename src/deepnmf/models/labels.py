@@ -1,5 +1,7 @@
 """Labels that may be unknown: -1, None or NaN."""
 
+import re
+import reprlib
 from typing import Any
 
 import numpy as np
@@ -8,8 +10,11 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from deepnmf.arrays import Array
+from deepnmf.untrusted import of_type
 
 UNKNOWN = -1
+SAVED_TYPE = re.compile(r"[<>|]([biu][1248]|U\d{1,8})")  # what classes can be: truth values, integers, text
+MOST_LETTERS = 2**24  # of all classes in a file
 
 
 def split_labels(y: Any, n_samples: int) -> tuple[Array, Array]:
@@ -92,8 +97,32 @@ def described_classes(classes: Array) -> dict[str, Any]:
 
 
 def restored_classes(description: dict[str, Any]) -> Array:
-    """Classes out of a file's description, of their own type again."""
-    return np.array(description["classes"], dtype=description["type_of_classes"])
+    """Classes out of a file's description, of their own type again, sorted and each once."""
+    listed = of_type(description.get("classes"), list, "classes")
+    _check_room(listed)
+    classes = np.array(listed)
+    if "type_of_classes" in description:  # GDNMF's files of the first format have none
+        classes = classes.astype(_type_of_classes(description["type_of_classes"], len(listed)))
+    is_saved_type = SAVED_TYPE.fullmatch(classes.dtype.str)
+    if not is_saved_type or classes.tolist() != listed or not np.array_equal(np.unique(classes), classes):
+        raise ValueError(f"its classes {reprlib.repr(listed)} are not sorted labels of one type")
+    return classes
+
+
+def _check_room(listed: list[Any]) -> None:
+    """An array of text has room for the longest one everywhere."""
+    longest = max((len(label) for label in listed if isinstance(label, str)), default=1)
+    if longest * len(listed) > MOST_LETTERS or any(isinstance(label, list | dict) for label in listed):
+        raise ValueError(f"its {len(listed)} classes of up to {longest} letters are no labels")
+
+
+def _type_of_classes(name: Any, count: int) -> Any:
+    if not SAVED_TYPE.fullmatch(of_type(name, str, "type_of_classes")):
+        raise ValueError(f"its type_of_classes is {reprlib.repr(name)}, and numbers or text are expected")
+    dtype = np.dtype(name)
+    if dtype.itemsize * count > 4 * MOST_LETTERS:
+        raise ValueError(f"its type_of_classes {name} is too wide for {count} classes")
+    return dtype
 
 
 def one_hot(index: Array, n_classes: int, dtype: Any) -> Array:

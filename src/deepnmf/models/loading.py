@@ -1,4 +1,5 @@
 import os
+import reprlib
 from typing import Any
 
 from deepnmf.models.cnmf import CNMF
@@ -12,13 +13,14 @@ from deepnmf.models.gnmf import GNMF
 from deepnmf.models.multilayer_nmf import MultilayerNMF
 from deepnmf.models.nmf import NMF
 from deepnmf.models.nsnmf import NSNMF
-from deepnmf.models.saving import FORMAT, restored
+from deepnmf.models.saving import restored
 from deepnmf.models.semi_nmf import SemiNMF
 from deepnmf.models.sparse_deep_nmf import SparseDeepNMF
 from deepnmf.models.ssnmf import SSNMF
 from deepnmf.models.wsf import WSF
 from deepnmf.models.wsfma import WSFMA
-from deepnmf.persistence import read
+from deepnmf.persistence import read, refusing
+from deepnmf.untrusted import of_type
 
 MODELS = (
     NMF,
@@ -44,6 +46,9 @@ CLASSES = {model.__name__: model for model in MODELS}
 def load(path: str | os.PathLike[str]) -> Any:
     """Read a model that its `save` has written.
 
+    Nothing in a file can run, whoever it comes from, and nothing in it is believed unchecked: loading takes no more
+    memory than a few times the file's size.
+
     Parameters
     ----------
     path : str or path
@@ -51,7 +56,14 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     estimator
-        Fitted, of the class it was saved from.
+        Fitted, of the class it was saved from, with the same bits.
+
+    Raises
+    ------
+    ModelFileError
+        A ValueError: the file is damaged, or is none of a model.
+    FileNotFoundError
+        There is no such file.
 
     Examples
     --------
@@ -65,10 +77,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     >>> model.transform(X).shape
     (30, 3)
     """
-    description, tensors = read(path)
-    if description.get("format") != FORMAT or description.get("class") not in CLASSES:
-        raise ValueError(
-            f"{path} is not a model this version reads: expected format {FORMAT!r} and a known class, "
-            f"found {description.get('format')!r} and {description.get('class')!r}."
-        )
-    return restored(CLASSES[description["class"]], description, tensors)
+    with refusing(path):
+        description, tensors = read(path)
+        name = of_type(description.get("class"), str, "class")
+        if name not in CLASSES:
+            raise ValueError(f"its class is {reprlib.repr(name)}, and a model that this version knows is expected")
+        return restored(CLASSES[name], description, tensors)

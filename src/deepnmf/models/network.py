@@ -27,6 +27,7 @@ from deepnmf.models.checks import (
 )
 from deepnmf.models.factorization import Factorization
 from deepnmf.models.labels import UNKNOWN, described_classes, one_hot, restored_classes, split_labels
+from deepnmf.models.layout import Arrays, Expected, Layout
 from deepnmf.models.observed import EntryWeight
 from deepnmf.models.readout import Readout
 from deepnmf.models.resuming import Keeping
@@ -405,6 +406,17 @@ class NetworkEstimator(ClassifierMixin, Factorization):
             "transduction": [places],
         }
         return described_classes(self.classes_), arrays
+
+    def _layout(self, description: dict[str, Any], arrays: Arrays, n_samples: int) -> Layout:
+        self._pool_sizes()
+        sizes, n_classes = self._sizes(), len(restored_classes(description))
+        places = (0, n_classes - 1) if n_classes else (UNKNOWN, UNKNOWN)
+        return {
+            "factor": [Expected(shape, low=0) for shape in factor_shapes(self.n_features_in_, sizes)],
+            "label_factor": [Expected((sizes[-1], n_classes), low=0)],
+            "readout": [Expected((sizes[-1], n_classes)), Expected((n_classes,))],
+            "transduction": [Expected((n_samples,), *places, kind="i")],
+        }
 
     def _restore(self, description: dict[str, Any], arrays: dict[str, list[Array]]) -> None:
         self._set_factors(arrays["factor"])

@@ -1,66 +1,114 @@
 """A fitted model as a description and arrays, and back."""
 
-import json
+import inspect
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import Any
 
 import numpy as np
 import sklearn
 from sklearn.utils.validation import check_is_fitted
 
-from deepnmf.persistence import plain, write
+from deepnmf.arrays import Array
+from deepnmf.models.checks import check_output_layer, per_layer
+from deepnmf.models.layout import (
+    Arrays,
+    Expected,
+    check_codes,
+    check_layout,
+    n_samples,
+    packed,
+    unpacked,
+)
+from deepnmf.persistence import FORMAT, as_json, write
+from deepnmf.untrusted import of_type, parsed
 from deepnmf.version import __version__
-
-FORMAT = "deepnmf-1"
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model to one file."""
+    """Write a fitted model to one file; only what `restored` takes up again is written."""
     check_is_fitted(model)
     if not type(model).__module__.startswith("deepnmf."):
         raise TypeError(f"{type(model).__name__} cannot be saved: deepnmf.load knows the models of deepnmf only.")
+    _check_parameters(model)
     state, arrays = model._state()
-    arrays |= {"codes": model.codes_}
-    tensors = {f"{kind}.{i}": array for kind, listed in arrays.items() for i, array in enumerate(listed)}
-    write(path, _description(model) | state, tensors | {"loss_curve": model.loss_curve_})
+    tensors = _named(arrays | {"codes": model.codes_, "feature_names": _packed_names(model)})
+    tensors["loss_curve"] = np.asarray(model.loss_curve_)
+    try:
+        description = as_json(_description(model) | state)
+        restored(type(model), parsed(description), tensors)
+    except (ValueError, TypeError) as error:
+        raise ValueError(
+            f"This {type(model).__name__} cannot be saved, since it could not be loaded again: {str(error).rstrip('.')}"
+            "; were its parameters or attributes changed after the fit?"
+        ) from error
+    write(path, description, tensors)
+
+
+def _check_parameters(model: Any) -> None:
+    for name, value in model.get_params(deep=False).items():
+        try:
+            as_json({name: value})
+        except (TypeError, ValueError):
+            raise TypeError(
+                f"{name}={value!r} cannot be saved: a model file holds finite numbers and text only; call "
+                f"set_params({name}=...) with {'an integer or None' if name == 'random_state' else 'one of these'} "
+                "before save, or pickle the model."
+            ) from None
 
 
 def _description(model: Any) -> dict[str, Any]:
-    parameters = model.get_params(deep=False)
-    for name, value in parameters.items():
-        try:
-            json.dumps(value, default=plain)
-        except TypeError:
-            raise TypeError(f"{name}={value!r} cannot be saved: a model file holds numbers and text only.") from None
-    names = getattr(model, "feature_names_in_", None)
     return {
         "format": FORMAT,
         "class": type(model).__name__,
-        "parameters": parameters,
+        "parameters": model.get_params(deep=False),
         "versions": {"deepnmf": __version__, "scikit-learn": sklearn.__version__, "numpy": np.__version__},
         "n_features_in": model.n_features_in_,
-        "feature_names": None if names is None else [str(name) for name in names],
-        "reconstruction_err": model.reconstruction_err_,
+        "reconstruction_err": float(model.reconstruction_err_),
         "stop_reason": model.stop_reason_,
     }
 
 
-def restored(cls: type[Any], description: dict[str, Any], tensors: dict[str, Any]) -> Any:
-    """Make the model again."""
-    model = cls(**{name: _tupled(value) for name, value in description["parameters"].items()})
-    kinds = {name.rpartition(".")[0] for name in tensors if "." in name}
-    arrays = defaultdict(list, {kind: _listed(tensors, kind) for kind in kinds})  # no arrays is an empty list
-    model.n_features_in_ = description["n_features_in"]
-    if description["feature_names"] is not None:
-        model.feature_names_in_ = np.array(description["feature_names"], dtype=object)
-    model._restore(description, arrays)
-    model.codes_ = arrays["codes"]
-    model.loss_curve_ = tensors["loss_curve"]
-    model.n_iter_ = len(model.loss_curve_)
-    model.reconstruction_err_ = description["reconstruction_err"]
-    model.stop_reason_ = description["stop_reason"]
+def _packed_names(model: Any) -> list[Array]:
+    names = getattr(model, "feature_names_in_", None)
+    return [] if names is None else packed([str(name) for name in names])
+
+
+def _named(arrays: Arrays) -> dict[str, Array]:
+    return {
+        f"{kind}.{i}": np.ascontiguousarray(array) for kind, listed in arrays.items() for i, array in enumerate(listed)
+    }
+
+
+def restored(cls: type[Any], description: dict[str, Any], tensors: dict[str, Array]) -> Any:
+    """Make the model again, or say by a ValueError or a TypeError why it would not be sound."""
+    model = cls(**_parameters(cls, description))
+    model._validate_params()
+    model.n_features_in_ = of_type(description.get("n_features_in"), int, "n_features_in")
+    tensors = dict(tensors)
+    _take_history(model, description, tensors.pop("loss_curve", np.empty(0)))
+    arrays = _by_kind(tensors)
+    _take_names(model, description, arrays.pop("feature_names", []))
+    rows, codes = n_samples(arrays), arrays["codes"]
+    layout = model._layout(description, arrays, rows)
+    del arrays["codes"]
+    check_layout(arrays, layout)
+    with np.errstate(all="ignore"):
+        model._restore(description, arrays)
+    for layer, C in enumerate(model.features_):
+        Expected((len(model.factors_[layer]), model.n_features_in_)).check(C, f"features of layer {layer}")
+    check_output_layer(model._output_layer_index, len(model.factors_))
+    check_codes(codes, [len(Z) for Z in model.factors_])
+    model.codes_ = codes
     return model
+
+
+def _parameters(cls: type[Any], description: dict[str, Any]) -> dict[str, Any]:
+    parameters = of_type(description.get("parameters"), dict, "parameters")
+    unknown = sorted(parameters.keys() - inspect.signature(cls).parameters.keys())
+    if unknown:
+        raise ValueError(f"{cls.__name__} has no parameter {unknown[0]!r}")
+    return {name: _tupled(value) for name, value in parameters.items()}
 
 
 def _tupled(value: object) -> object:
@@ -68,6 +116,31 @@ def _tupled(value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _listed(tensors: dict[str, Any], kind: str) -> list[Any]:
-    count = sum(name.startswith(f"{kind}.") for name in tensors)
-    return [tensors[f"{kind}.{i}"] for i in range(count)]
+def _take_history(model: Any, description: dict[str, Any], losses: Array) -> None:
+    Expected((losses.size,)).check(losses, "loss_curve")
+    model.loss_curve_, model.n_iter_ = losses, len(losses)
+    error: Any = description.get("reconstruction_err")
+    (model.reconstruction_err_,) = per_layer(error, 1, "reconstruction_err", 0, np.inf)
+    model.stop_reason_ = of_type(description.get("stop_reason"), str, "stop_reason")
+
+
+def _take_names(model: Any, description: dict[str, Any], arrays: list[Array]) -> None:
+    names = description.get("feature_names")  # where the first format has them
+    if arrays:
+        texts, ends = Expected((arrays[0].size,), kind="u"), Expected((model.n_features_in_,), kind="i")
+        check_layout({"feature_names": arrays}, {"feature_names": [texts, ends]})
+        names = unpacked(arrays, model.n_features_in_)
+    if names is not None:
+        names = [of_type(name, str, "feature name") for name in of_type(names, list, "feature names")]
+        if len(names) != model.n_features_in_:
+            raise ValueError(f"it names {len(names)} features of {model.n_features_in_}")
+        model.feature_names_in_ = np.array(names, dtype=object)
+
+
+def _by_kind(tensors: dict[str, Array]) -> defaultdict[str, list[Array]]:
+    """Return lists of arrays by what precedes their number; where there are none of a kind, an empty one."""
+    counts = Counter(name.rpartition(".")[0] for name in tensors)
+    expected = {f"{kind}.{i}" for kind, count in counts.items() for i in range(count)}
+    if expected != tensors.keys():
+        raise ValueError(f"its array {min(tensors.keys() - expected)[:50]!r} is not numbered from 0 among its like")
+    return defaultdict(list, {kind: [tensors[f"{kind}.{i}"] for i in range(count)] for kind, count in counts.items()})

@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from deepnmf.persistence import write_whole
+from deepnmf.persistence import replace_file
 
 
 def check_place(path: str | os.PathLike[str]) -> None:
@@ -39,7 +39,7 @@ def write_page(path: str | os.PathLike[str], template: str, scripts: Sequence[st
             **content,
         )
     )
-    write_whole(path, page.encode("utf-8", "replace"))
+    replace_file(Path(os.path.realpath(path)), (page.encode("utf-8", "replace"),))
 
 
 def _environment() -> Any:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.persistence import read, write
+from deepnmf.persistence import as_json, read, write
 
 FORMAT = "deepnmf-checkpoint-1"
 
@@ -50,9 +50,10 @@ class Checkpoints:
     def __post_init__(self) -> None:
         if not self.path.exists():
             return
-        description, arrays = read(self.path)
-        if description.get("format") != FORMAT:
-            raise ValueError(f"checkpoint={str(self.path)!r} is no checkpoint of a fit: expected one, or no file yet.")
+        try:
+            description, arrays = read(self.path, (FORMAT,))
+        except ValueError as error:
+            raise ValueError(f"checkpoint={str(self.path)!r} is no checkpoint of a fit: {error}.") from error
         if description["owner"] != self.owner:
             raise ValueError(
                 f"checkpoint={str(self.path)!r} belongs to a fit of other data, or with other settings: give another "
@@ -66,9 +67,7 @@ class Checkpoints:
         if number >= len(self._stages):
             self._stages.append(None)
             return number, Progress(template)
-        stage = self._stages[number]
-        state = unpacked(stage["state"], self._arrays, template)
-        return number, Progress(state, tuple(stage["losses"]), stage["first"], stage["reason"])
+        return number, unpacked(self._stages[number], self._arrays, Progress(template))
 
     def keep(self, number: int, progress: Progress, *, now: bool = False) -> None:
         """Write where a stage is, if it is time."""
@@ -79,13 +78,11 @@ class Checkpoints:
     def _pack(self, number: int, progress: Progress) -> None:
         prefix = f"stage.{number}."
         self._arrays = {name: array for name, array in self._arrays.items() if not name.startswith(prefix)}
-        state = packed(progress.state, self._arrays, prefix)
-        losses = [float(loss) for loss in progress.losses]
-        first = float(progress.first)
-        self._stages[number] = {"state": state, "losses": losses, "first": first, "reason": progress.reason}
+        self._stages[number] = packed(progress, self._arrays, prefix)
 
     def _write(self) -> None:
-        write(self.path, {"format": FORMAT, "owner": self.owner, "stages": self._stages}, self._arrays)
+        description = {"format": FORMAT, "owner": self.owner, "stages": self._stages}
+        write(self.path, as_json(description), self._arrays)
         self._written = time.monotonic()
 
     def finish(self) -> None:
@@ -104,8 +101,9 @@ def packed(value: Any, arrays: dict[str, Array], prefix: str) -> Any:
         return float(value) if np.isfinite(value) else {"float": str(value)}
     if isinstance(value, np.ndarray | np.generic):
         name = f"{prefix}{len(arrays)}"
-        arrays[name] = np.array(value)
-        return {"array": name, "columns_first": value.ndim > 1 and not value.flags.c_contiguous}
+        arrays[name] = np.array(value, order="C", ndmin=1)
+        columns_first = value.ndim > 1 and not value.flags.c_contiguous
+        return {"array": name, "columns_first": columns_first, "number": value.ndim == 0}
     if isinstance(value, Sequence) and not hasattr(value, "_fields"):
         return {"items": [packed(item, arrays, prefix) for item in value], "tuple": isinstance(value, tuple)}
     if (names := _names_of_data(value)) is not None:
@@ -122,7 +120,8 @@ def unpacked(described: Any, arrays: dict[str, Array], template: Any) -> Any:
         return float(described["float"])
     if "array" in described:
         array = arrays[described["array"]]
-        return np.asfortranarray(array) if described["columns_first"] else np.array(array)
+        shaped = np.asfortranarray(array) if described["columns_first"] else np.array(array)
+        return shaped[0] if described["number"] else shaped
     if "items" in described:
         models = template if isinstance(template, Sequence) else ()
         items = [unpacked(item, arrays, _at(models, i)) for i, item in enumerate(described["items"])]

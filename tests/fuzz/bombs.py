@@ -1,0 +1,48 @@
+"""Files that would be much larger once they are read, with digests that fit."""
+
+import json
+from collections.abc import Iterator
+
+from fuzz.files import Parts, joined, sealed
+
+ROOM = 2**24 - 2**14  # nearly all that a header may have
+MOST = 990_000  # nearly as many commas as there may be
+
+
+def bombs(content: bytes) -> Iterator[tuple[str, bytes]]:
+    """Forge a model's file in every way that might ask for much memory or time."""
+    parts = Parts.of(content)
+    text, header = json.dumps(parts.description)[:-1], parts.header.rstrip()[:-1]
+    for name, bomb in _texts():
+        yield f"{name} in the description", parts.with_description(f'{text}, "x": {bomb}}}').sealed()
+        yield f"{name} in the header", sealed(f'{header},"x":{bomb}}}'.encode(), parts.data)
+    yield "spaces", joined(b" " * ROOM, b"")
+    yield "many classes", _with(parts, classes=[*(str(i) for i in range(100_000)), "x" * 10**6])
+    yield "wide classes", _with(parts, type_of_classes="<U99999999")
+    yield "a digest of one letter", _with_a_short_digest(parts)
+    yield "many features", _with(parts, n_features_in=2**62)
+
+
+def _texts() -> Iterator[tuple[str, str]]:
+    """JSON as long as it may be, with as many commas as there may be or with more."""
+    yield "numbers", "[" + "0," * (ROOM // 2) + "0]"
+    yield "fewer numbers", "[" + "1234567890," * MOST + "0]"
+    yield "fractions", "[" + "0.12345678901," * MOST + "0]"
+    yield "texts", "[" + '"\\u0041b",' * (ROOM // 14) + "0]"
+    yield "short texts", "[" + '"abcdefghi",' * MOST + "0]"
+    yield "keys", "{" + "".join(f'"{i:x}":0,' for i in range(ROOM // 12)) + '"x":0}'
+    yield "brackets", "[" + "[]," * (ROOM // 4) + "0]"
+    yield "long numbers", "[" + ("1" * 4000 + ",") * (ROOM // 4001) + "0]"
+    yield "one number", "1" * ROOM
+    yield "one fraction", "0." + "1" * ROOM
+
+
+def _with(parts: Parts, **changes: object) -> bytes:
+    return parts.with_description(parts.description | changes).sealed()
+
+
+def _with_a_short_digest(parts: Parts) -> bytes:
+    """Were it replaced by 64 zeros wherever it occurs, the header would be a gigabyte."""
+    entries = parts.entries
+    entries["__metadata__"] |= {"sha256": "x", "more": "x" * (ROOM - len(parts.header))}
+    return joined(parts.with_entries(entries).header.encode(), parts.data)
