@@ -119,7 +119,7 @@ def _tupled(value: object) -> object:
 def _take_history(model: Any, description: dict[str, Any], losses: Array) -> None:
     Expected((losses.size,)).check(losses, "loss_curve")
     model.loss_curve_, model.n_iter_ = losses, len(losses)
-    error = description.get("reconstruction_err")
+    error: Any = description.get("reconstruction_err")
     (model.reconstruction_err_,) = per_layer(error, 1, "reconstruction_err", 0, np.inf)
     model.stop_reason_ = of_type(description.get("stop_reason"), str, "stop_reason")
 
