@@ -82,7 +82,7 @@ def test_transform_refuses_what_it_cannot_use(tmp_path, fitted):
     csv = tmp_path / "digits.csv"
     for arguments, code, what in [
         ((tmp_path, csv, "-o", tmp_path / "c.csv"), 3, "There is no model"),
-        ((tmp_path / "no.safetensors", csv, "-o", tmp_path / "c.csv"), 3, "is not a deepnmf model"),
+        ((tmp_path / "no.safetensors", csv, "-o", tmp_path / "c.csv"), 3, "is not a sound deepnmf model"),
         ((fitted, csv, "-o", tmp_path / "there.csv"), 5, "is there already"),
         ((fitted, csv, "-o", tmp_path / "c.xlsx"), 2, "expected a file ending in .csv or .parquet"),
         ((fitted, csv, "--layer", 3, "-o", tmp_path / "c.csv"), 2, "the model has 2 layers: expected 1 to 2"),

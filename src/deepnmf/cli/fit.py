@@ -52,6 +52,9 @@ def command(
     scale: Scale = "none",
     seed: Seed = 0,
     codes: Codes = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="A file that keeps where the fit is; the same command goes on from it.")
+    ] = None,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Whether to write report.html.")] = True,
     overwrite: Overwrite = False,
     json: Json = False,
@@ -66,7 +69,7 @@ def command(
         suffix = _suffix(codes, input)
         choice = _Choice(model, choosing.parsed_layers(layers), choosing.parsed_settings(settings or []), seed)
         data, scaling = Source(input, labels, names, key, size, scale).read(voice)
-        fit = _fit(choice.made(data, voice), data, voice)
+        fit = _fit(choice.made(data, voice), data, voice, checkpoint)
         _write(folder, fit, data, scaling, suffix, report, voice)
     if fit.interrupted:
         raise typer.Exit(Exit.INTERRUPTED)
@@ -102,7 +105,7 @@ def _suffix(codes: str | None, path: Path) -> str:
     return f".{codes}" if codes else ".parquet" if path.suffix.lower() == ".parquet" else ".csv"
 
 
-def _fit(model: Any, data: "Dataset", voice: Voice) -> Fit:
+def _fit(model: Any, data: "Dataset", voice: Voice, checkpoint: Path | None) -> Fit:
     voice.told(
         "start",
         input=data.description,
@@ -110,7 +113,7 @@ def _fit(model: Any, data: "Dataset", voice: Voice) -> Fit:
         model=choosing.name_of(type(model)),
         parameters=model.get_params(),
     )
-    fit = fitted(model, data, voice)
+    fit = fitted(model, data, voice, checkpoint)
     voice.said(fit.in_words())
     return fit
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import signature
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deepnmf.cli.choosing import is_about_parameters, name_of
@@ -49,11 +50,11 @@ class Fit:
         return f"{self.name} with layers {layers}: {sweeps} in {self.seconds:.1f} s, {ending}."
 
 
-def fitted(model: Any, data: "Dataset", voice: "Voice") -> Fit:
-    """Fit and tell of it."""
+def fitted(model: Any, data: "Dataset", voice: "Voice", checkpoint: Path | None = None) -> Fit:
+    """Fit and tell of it; go on from a checkpoint where there is one."""
     began = time.perf_counter()
     with _suiting(model), voice.fitting(name_of(type(model)), model.max_iter) as on_sweep:
-        model.fit(data.X, data.y, on_sweep=on_sweep, **_groups(model.fit, data))
+        model.fit(data.X, data.y, on_sweep=on_sweep, checkpoint=checkpoint, **_groups(model.fit, data))
     return Fit(model, time.perf_counter() - began)
 
 
