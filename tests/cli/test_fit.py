@@ -181,6 +181,20 @@ def test_an_interrupted_fit_is_kept_written_and_said(tmp_path, csv, monkeypatch)
     assert json.loads((out / "settings.json").read_text())["stop_reason"] == "interrupted"
 
 
+def test_an_interrupted_fit_goes_on_from_its_checkpoint(tmp_path, csv, monkeypatch):
+    call = ["fit", csv, "--labels", "digit", "--names", "id", "--model", "nmf", "--layers", 3, "--set", "tol=0"]
+    call += ["--set", "max_iter=30", "--no-report", "--checkpoint", tmp_path / "kept"]
+    with monkeypatch.context() as patch:
+        interrupting(patch, sweep=5)
+        assert run(*call, "-o", tmp_path / "cut").exit_code == 130
+    assert (tmp_path / "kept").exists()
+    succeeded(*call, "-o", tmp_path / "resumed")
+    assert not (tmp_path / "kept").exists()
+    without_checkpoint = call[:-2]
+    succeeded(*without_checkpoint, "-o", tmp_path / "undisturbed")
+    assert (tmp_path / "resumed" / "loss.csv").read_text() == (tmp_path / "undisturbed" / "loss.csv").read_text()
+
+
 def test_an_interruption_before_the_fit_leaves_nothing(tmp_path, csv, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
