@@ -248,7 +248,7 @@ def test_lazy_codes_outlive_a_worker_and_their_data(two_workers, log):
 
 @pytest.mark.filterwarnings("ignore")
 def test_what_cannot_be_made_again_is_named(two_workers, log, kill_in):
-    scattered = two_workers.scatter(np.split(data(), 4), hash=False)
+    scattered = two_workers.scatter(np.split(data(seed=2), 4), hash=False)
     X = da.concatenate([da.from_delayed(dask.delayed(part), (15, 24), float) for part in scattered])
     kill_in(24, "CodesStep", 2)
     with pytest.raises(RuntimeError, match="took with them what dask cannot make again"):
@@ -261,7 +261,7 @@ def test_a_block_that_kills_its_workers_ends_the_fit_in_a_sentence(two_workers, 
     kill_in(24, "CodesStep", 2)
     try:
         with pytest.raises(RuntimeError, match="a block too large for their memory"):
-            NMF(4, random_state=0).fit(da.from_array(data(), chunks=(15, -1)))
+            NMF(4, random_state=0).fit(da.from_array(data(seed=1), chunks=(15, -1)))  # dask keeps the failure by name
     finally:
         two_workers.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 3))
 
