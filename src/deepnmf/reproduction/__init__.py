@@ -20,6 +20,7 @@ from deepnmf.reproduction import (
     gdnmf_sensitivity,
     genes,
     network,
+    nsnmf_layers,
     semi_depth,
     sparse_deep_nmf,
     sparse_orl,
@@ -35,6 +36,7 @@ __all__ = ["EXPERIMENTS", "Data", "Experiment", "Kept", "OtherResultsError", "Pl
 
 MODULES = (
     deep_nsnmf,
+    nsnmf_layers,
     sparse_deep_nmf,
     sparse_orl,
     sparse_structure,

@@ -1,6 +1,6 @@
-"""Deep nsNMF (Yu, Zhou, Cichocki & Xie, 2018): Tables I to III, Fig. 3 to 5 and Fig. 9."""
+"""Deep nsNMF (Yu, Zhou, Cichocki & Xie, 2018): Tables I to III, with Fig. 6 to 8."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -10,15 +10,14 @@ import numpy as np
 from sklearn.preprocessing import normalize
 
 from deepnmf.arrays import Array
-from deepnmf.metrics import sparseness
 from deepnmf.models import GNMF, NMF, NSNMF, DeepNSNMF, DeepSemiNMF
 from deepnmf.reproduction.clustering import PROTOCOLS, RESTARTS, scores
 from deepnmf.reproduction.experiment import Data, Experiment, Plan, Trial
 from deepnmf.reproduction.pages import table
-from deepnmf.reproduction.pictures import draw_curves, draw_hierarchy
+from deepnmf.reproduction.pictures import draw_curves
 from deepnmf.reproduction.results import Results, Row, Value
 
-__all__ = ["EXPERIMENTS"]
+__all__ = ["EXPERIMENTS", "REPETITIONS", "drawn", "few_sweeps"]
 
 REPETITIONS = 10
 CLUSTERS = range(2, 11)
@@ -63,13 +62,14 @@ PUBLISHED = {
 MODELS = ("NMF", "GNMF", "nsNMF", "Deep Semi-NMF", "Deep nsNMF")
 
 
-def _common(plan: Plan) -> dict[str, Any]:
+def few_sweeps(plan: Plan) -> dict[str, Any]:
+    """What all models share: the pictures are few, and many settings are tried."""
     return {"random_state": 0, "tol": 1e-3, "max_iter": plan.size(60, 3)}
 
 
 def _settings(model: str, k: int, plan: Plan) -> dict[str, Any]:
     """The settings of a model that are tried, by name; the first is that of the defaults."""
-    common = _common(plan)
+    common = few_sweeps(plan)
     sizes = [plan.size(size, 6) for size in (WIDE, 40)]
     match model:
         case "NMF":
@@ -141,26 +141,23 @@ def _by_protocol(results: Results, protocol: str) -> Results:
 
 def _comparison(results: Results, name: str, protocol: str, measure: str) -> str:
     """Ours beside the paper's, by k and on average."""
-    published, models = _published(name), results.distinct("model")
-    ks = results.distinct("k")
-    chosen = _by_protocol(results, protocol)
-    column = f"{protocol}_{measure}"
-
-    def cells(model: Value, some: Results, of: list[Value]) -> list[str]:
-        theirs = np.mean([published[model, k][measure] for k in of])
-        return [some.where(model=model).spread(column, 1, 100), f"{theirs:.1f}"]
-
+    published, chosen = _published(name), _by_protocol(results, protocol)
+    column, models = f"{protocol}_{measure}", results.distinct("model")
     head = ["k", *(cell for model in models for cell in (model, "paper"))]
-    rows = [[k, *(cell for model in models for cell in cells(model, chosen.where(k=k), [k]))] for k in ks]
-    average = ["mean", *(cell for model in models for cell in _average(chosen, model, column, ks, published, measure))]
-    return table(head, [*rows, average])
+    rows: list[list[object]] = []
+    for k in results.distinct("k"):
+        pairs = ((chosen.where(model=m, k=k).spread(column, 1, 100), f"{published[m, k][measure]:.1f}") for m in models)
+        rows.append([k, *(cell for pair in pairs for cell in pair)])
+    averages = (_averages(name, results, protocol, measure, model) for model in models)
+    rows.append(["mean", *(cell for ours, theirs in averages for cell in (f"**{ours:.2f}**", f"{theirs:.2f}"))])
+    return table(head, rows)
 
 
-def _average(
-    chosen: Results, model: Value, column: str, ks: list[Value], published: dict[Any, dict[str, float]], measure: str
-) -> list[str]:
-    ours = 100 * np.mean([chosen.where(model=model, k=k).mean(column) for k in ks])
-    return [f"**{ours:.2f}**", f"{np.mean([published[model, k][measure] for k in ks]):.2f}"]
+def _averages(name: str, results: Results, protocol: str, measure: str, model: Value) -> tuple[float, float]:
+    """Ours and the paper's, over all k."""
+    published, chosen, ks = _published(name), _by_protocol(results, protocol), results.distinct("k")
+    ours = [chosen.where(model=model, k=k).mean(f"{protocol}_{measure}") for k in ks]
+    return 100 * float(np.mean(ours)), float(np.mean([published[model, k][measure] for k in ks]))
 
 
 def _table_page(name: str, results: Results) -> str:
@@ -181,17 +178,10 @@ def _table_page(name: str, results: Results) -> str:
 
 
 def _verdict(name: str, results: Results) -> str:
-    published, ks = _published(name), results.distinct("k")
     lines = []
-    for protocol in PROTOCOLS:
-        chosen = _by_protocol(results, protocol)
-        for measure in ("accuracy", "nmi"):
-            model = "Deep nsNMF"
-            ours = 100 * np.mean([chosen.where(model=model, k=k).mean(f"{protocol}_{measure}") for k in ks])
-            theirs = np.mean([published[model, k][measure] for k in ks])
-            lines.append(
-                f"- Deep nsNMF, {measure}, `{protocol}`: {ours:.2f} against the paper's {theirs:.2f} ({ours - theirs:+.2f})."
-            )
+    for protocol, measure in product(PROTOCOLS, ("accuracy", "nmi")):
+        ours, theirs = _averages(name, results, protocol, measure, "Deep nsNMF")
+        lines.append(f"- {measure}, `{protocol}`: {ours:.2f} against the paper's {theirs:.2f} ({ours - theirs:+.2f}).")
     return "## Deep nsNMF on average\n\n" + "\n".join(lines)
 
 
@@ -225,127 +215,8 @@ def _clustering_table(short: str, number: str, name: str, title: str) -> Experim
     )
 
 
-# ----------------------------------------------------------------------------------------------------------- Fig. 9
-
-DEPTHS = {1: (), 2: (100,), 3: (200, 60), 4: (200, 100, 40), 5: (200, 120, 70, 30)}
-DEPTH_THETAS = (0.1, 0.0, 0.3, 0.5, 0.9)  # the default first
-DEPTH_DATA = {"ORL": "orl_32x32", "Yale": "yale_32x32"}
-
-
-def _depth_trials(plan: Plan) -> list[Trial]:
-    depths = plan.some(DEPTHS)
-    return [
-        {"data": name, "depth": depth, "repetition": repetition}
-        for name, depth, repetition in product(DEPTH_DATA, depths, plan.repeats(REPETITIONS))
-    ]
-
-
-def _run_depth(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
-    k, repetition = plan.size(10, 3), int(trial["repetition"])
-    X, y = drawn(data[DEPTH_DATA[str(trial["data"])]], k, repetition)
-    for theta in plan.some(DEPTH_THETAS):
-        sizes = (*(plan.size(size, 6) for size in DEPTHS[int(trial["depth"])]), k)
-        model = DeepNSNMF(sizes, theta=theta, **_common(plan)).fit(normalize(X))
-        found = scores(model.codes_[-1], y, repetition, plan.size(RESTARTS, 2))
-        yield found | {"theta": theta, "default": int(theta == DEPTH_THETAS[0])}
-
-
-def _depth_page(results: Results) -> str:
-    rows = []
-    for name, depth in product(results.distinct("data"), results.distinct("depth")):
-        some = results.where(data=name, depth=depth)
-        by_labels = some.best("theta", "paper_accuracy")
-        cells = [by_labels.spread("paper_accuracy", 1, 100), by_labels.rows[0]["theta"]]
-        rows.append([name, depth, DEPTHS[int(depth)], *cells, some.where(default=1).spread("blind_accuracy", 1, 100)])
-    return "\n\n".join(
-        [
-            f"Ten classes drawn at random, {len(results.distinct('repetition'))} draws, ten components on top, 1 to 5 layers. `paper`: the best of 20 restarts of\n"
-            "k-means and the smoothing that is best on average, by the labels; `blind`: lowest inertia and the default smoothing.\n"
-            "The paper plots the curve and gives no numbers: accuracy grows up to three layers and stays.",
-            table(["data", "layers", "sizes below the top", "accuracy, `paper`", "its θ", "accuracy, `blind`"], rows),
-        ]
-    )
-
-
-# ------------------------------------------------------------------------------------------------------ Fig. 3 to 5
-
-CBCL = "cbcl_faces_19x19"
-CBCL_SIZES = (150, 80, 40)
-
-
-def _cbcl_models(plan: Plan) -> dict[str, Any]:
-    sizes = (6, 5, 4) if plan.quick else CBCL_SIZES
-    return {"Deep nsNMF": DeepNSNMF(sizes, **_common(plan)), "Deep Semi-NMF": DeepSemiNMF(sizes, **_common(plan))}
-
-
-def _fitted_cbcl(model: str, data: Data, plan: Plan) -> tuple[Any, Array]:
-    X = data[CBCL].data.astype(np.float32) / 255
-    return _cbcl_models(plan)[model].fit(X), X
-
-
-def _cbcl_trials(plan: Plan) -> list[Trial]:
-    return [{"model": name} for name in _cbcl_models(plan)]
-
-
-def _run_cbcl(trial: Trial, data: Data, plan: Plan) -> Iterable[Row]:
-    model, X = _fitted_cbcl(str(trial["model"]), data, plan)
-    for layer, features in enumerate(model.features_):
-        codes = model.encode(X, layer)
-        error = float(np.linalg.norm(X - model.decode(codes, layer)) / np.linalg.norm(X))
-        yield {
-            "layer": layer + 1,
-            "size": len(features),
-            "features": sparseness(features),
-            "codes": sparseness(codes),
-            "error": error,
-        }
-
-
-def _cbcl_page(results: Results) -> str:
-    head = ["model", "layer", "size", "sparseness of features", "sparseness of codes", "relative error"]
-    rows = [
-        [row["model"], row["layer"], row["size"], *(f"{row[name]:.3f}" for name in ("features", "codes", "error"))]
-        for row in results.rows
-    ]
-    return "\n\n".join(
-        [
-            "2429 faces of 19 x 19 pixels, grey values from 0 to 1, three layers. Sparseness is Hoyer's, of each row, on average. The\n"
-            "paper shows pictures only: pixels, then edges, then parts of faces for Deep nsNMF; no parts for Deep Semi-NMF, and\n"
-            "sparser codes for Deep nsNMF.",
-            table(head, rows),
-        ]
-    )
-
-
-def _draw_cbcl(results: Results, data: Data, plan: Plan, folder: Path) -> list[str]:
-    lines = []
-    for name in _cbcl_models(plan):
-        model, _ = _fitted_cbcl(name, data, plan)
-        file = f"dnsnmf-cbcl-{name.lower().replace(' ', '-')}.png"
-        draw_hierarchy(model, data[CBCL].image_shape, folder / file)
-        lines.append(f"![Features of {name}, layer by layer]({file})")
-    return lines
-
-
 EXPERIMENTS = (
     _clustering_table("orl", "I", "orl_32x32", "ORL faces"),
     _clustering_table("jaffe", "II", "jaffe_32x32", "JAFFE faces"),
     _clustering_table("yale", "III", "yale_32x32", "Yale faces"),
-    Experiment(
-        name="dnsnmf-depth",
-        title="Deep nsNMF, Fig. 9: accuracy by depth",
-        data=tuple(DEPTH_DATA.values()),
-        trials=_depth_trials,
-        run=_run_depth,
-        page=_depth_page,
-    ),
-    Experiment(
-        name="dnsnmf-cbcl",
-        title="Deep nsNMF, Fig. 3 to 5: features of CBCL faces by layer",
-        data=(CBCL,),
-        trials=_cbcl_trials,
-        run=_run_cbcl,
-        page=_cbcl_page,
-        draw=_draw_cbcl,
-    ),
 )
