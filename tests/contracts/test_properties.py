@@ -1,0 +1,126 @@
+"""Whatever is valid is fitted: models, shapes, sizes, precisions, orders, sparsity, holes and labels drawn at random.
+
+`DEEPNMF_EXAMPLES=10000 pytest -m slow -n auto tests/contracts/test_properties.py` draws as many fits.
+"""
+
+import os
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, note, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from catalogue import VARIANTS
+from deepnmf import DeepNMFNetwork
+
+FEW = 60
+MANY = int(os.environ.get("DEEPNMF_EXAMPLES", "2000"))
+SHARED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+TOLERANCE = {"float64": 1e-9, "float32": 2e-4}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model and data that suit it."""
+
+    model: Any
+    X: Any
+    y: Any
+
+    def fitted(self, X=None):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return clone(self.model).fit(self.X if X is None else X, self.y)
+
+
+@st.composite
+def cases(draw):
+    model = clone(draw(st.sampled_from(VARIANTS)))
+    n, p = draw(st.integers(7, 30)), draw(st.integers(1, 20))  # GNMF asks each for five others
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    X = rng.gamma(draw(st.sampled_from([0.2, 1.0, 5.0])), size=(n, p))
+    X[rng.random((n, p)) < draw(st.sampled_from([0.0, 0.5, 0.9]))] = 0
+    X *= draw(st.sampled_from([1e-3, 1.0, 1e4]))
+    X = X.astype(draw(st.sampled_from(["float64", "float32"])))
+    model.set_params(**_sizes(draw, model), max_iter=draw(st.integers(1, 12)))
+    y = rng.integers(-1, 3, n)
+    y[:2] = 0, 1  # a single class is refused
+    return Case(model, _formed(draw, X, model, rng), draw(st.sampled_from([y, None])))
+
+
+def _sizes(draw, model):
+    size = st.integers(1, 12)
+    if "layer_sizes" not in model.get_params():
+        return {"n_components": draw(size)}
+    depth = 1 if getattr(model, "paths", "") == "shallow" else draw(st.integers(1, 3))
+    sizes = {"layer_sizes": tuple(draw(size) for _ in range(depth))}
+    for name, value in model.get_params().items():
+        if name != "layer_sizes" and isinstance(value, tuple):  # one a layer
+            sizes[name] = type(model)().get_params()[name]
+    return sizes
+
+
+def _formed(draw, X, model, rng):
+    form = draw(st.sampled_from(["C", "F", "csr", "csc", "holes"]))
+    if form == "holes" and model._masks_nan:
+        holed = np.where(rng.random(X.shape) < 0.2, np.nan, X)
+        return holed if np.isfinite(holed).any() and np.nansum(holed) > 0 else X
+    if form in ("csr", "csc"):
+        return sparse.csr_array(X) if form == "csr" else sparse.csc_array(X)
+    return np.asfortranarray(X) if form == "F" else X
+
+
+def check(case):
+    note(repr(case.model))
+    model = case.fitted()
+    arrays = [*model.factors_, *model.features_, *model.codes_]
+    assert all(np.isfinite(array).all() for array in arrays)
+    assert all((codes >= 0).all() for codes in model.codes_)
+    if model._nonnegative:
+        assert all((array >= 0).all() for array in arrays)
+    losses = np.asarray(model.loss_curve_)
+    assert np.isfinite(losses).all()
+    slack = 1e-9 if str(case.X.dtype) == "float64" else 1e-5
+    size = _sqnorm(case.X)
+    assert (np.diff(losses) <= slack * max(size, abs(losses[0]))).all()
+    codes = model.transform(case.X)
+    assert np.isfinite(codes).all()
+    assert (codes >= 0).all()
+    assert codes.dtype == case.X.dtype
+    assert model.inverse_transform(codes).shape == case.X.shape
+
+
+def _sqnorm(X):
+    entries = X.data if sparse.issparse(X) else X
+    return float(np.nansum(np.square(entries, dtype=np.float64)))
+
+
+@given(cases())
+@settings(max_examples=FEW, deadline=None, suppress_health_check=SHARED, derandomize=True)
+def test_whatever_is_valid_is_fitted_soundly(case):
+    check(case)
+
+
+@pytest.mark.slow
+@given(cases())
+@settings(max_examples=MANY, deadline=None, suppress_health_check=SHARED, database=None)
+def test_thousands_of_fits_are_sound(case):
+    check(case)
+
+
+ROW_BY_ROW = [model for model in VARIANTS if not isinstance(model, DeepNMFNetwork)]
+
+
+@given(st.sampled_from(ROW_BY_ROW), st.integers(0, 2**32 - 1))
+@settings(max_examples=20, deadline=None, suppress_health_check=SHARED, derandomize=True)
+def test_permuting_new_samples_permutes_their_codes(model, seed):
+    rng = np.random.default_rng(seed)
+    case = Case(clone(model).set_params(max_iter=5), rng.gamma(1.0, size=(30, 14)), None)
+    fitted, order = case.fitted(), rng.permutation(30)
+    assert np.allclose(fitted.transform(case.X[order]), fitted.transform(case.X)[order], rtol=1e-6, atol=1e-8)
