@@ -21,7 +21,7 @@ from distributed import Client, LocalCluster, wait
 
 from deepnmf import NMF, DeepNSNMF
 
-SHAPE, CHUNKS, RANK = (24_000, 1000), 8, 160
+SHAPE, CHUNKS, RANK = (60_000, 1000), 8, 160
 SWEEPS, REPEATS = 10, 3
 DEEP_SIZES, DEEP_SWEEPS = (80, 20), 7
 KILLED_AFTER = "layer 2: sweep 3,"
