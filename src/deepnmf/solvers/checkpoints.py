@@ -54,7 +54,7 @@ class Checkpoints:
             description, arrays = read(self.path, (FORMAT,))
         except ValueError as error:
             raise ValueError(f"checkpoint={str(self.path)!r} is no checkpoint of a fit: {error}.") from error
-        if description["owner"] != self.owner:
+        if description.get("owner") != self.owner:
             raise ValueError(
                 f"checkpoint={str(self.path)!r} belongs to a fit of other data, or with other settings: give another "
                 "file, or remove this one."
