@@ -2,10 +2,13 @@
 
 import re
 
+from sphinx_gallery.scrapers import figure_rst
+
 from deepnmf import __version__
 
 project = "deepnmf"
 author = "The deepnmf developers"
+copyright = author
 version = release = __version__
 
 extensions = [
@@ -18,6 +21,7 @@ extensions = [
 ]
 exclude_patterns = ["_build", "examples", "decisions/README.md"]
 html_theme = "furo"
+suppress_warnings = ["config.cache"]  # the gallery's settings hold a function
 html_title = f"deepnmf {version}"
 
 myst_enable_extensions = ["dollarmath"]
@@ -27,7 +31,19 @@ autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc says the types
 numpydoc_show_class_members = False
 
+
+def drawn_hierarchy(block, block_vars, gallery_conf):
+    """Show what an example has named `hierarchy`: figures of deepnmf are not pyplot's, which are found without this."""
+    figure = block_vars["example_globals"].pop("hierarchy", None)
+    if figure is None:
+        return ""
+    path = next(block_vars["image_path_iterator"])
+    figure.savefig(path, dpi=150)
+    return figure_rst([path], gallery_conf["src_dir"])
+
+
 sphinx_gallery_conf = {
+    "image_scrapers": ("matplotlib", drawn_hierarchy),
     "examples_dirs": "examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"plot_.*\.py",

@@ -19,7 +19,7 @@ model = DeepNSNMF(layer_sizes=(40, 10), random_state=0).fit(X)
 # %%
 # Every feature is a picture.
 
-plot_hierarchy(model, image_shape=(8, 8))
+hierarchy = plot_hierarchy(model, image_shape=(8, 8))
 
 # %%
 # What is the first of the top features made of? Its row of the factor says how much of each feature below is in it.

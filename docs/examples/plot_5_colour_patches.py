@@ -21,4 +21,4 @@ model = DeepNSNMF(layer_sizes=(48, 12), tol=1e-3, random_state=0).fit(X)
 # %%
 # Colours and edges below, their combinations above.
 
-plot_hierarchy(model, image_shape=(8, 8, 3))
+hierarchy = plot_hierarchy(model, image_shape=(8, 8, 3))
