@@ -72,7 +72,7 @@ def _svd_of_wide(B: Array) -> tuple[Array, Array, Array]:
     Values below 1e-8 of the largest lose their digits that way: no start needs them.
     """
     _, U = linalg.eigh((B @ B.T).astype(np.float64, copy=False), check_finite=False)
-    U = U[:, ::-1]
+    U = np.ascontiguousarray(U[:, ::-1])  # before NumPy 2.3 a reversed matrix is multiplied without BLAS
     Vt = (U.T @ B).astype(B.dtype, copy=False)
     s = np.linalg.norm(Vt, axis=1)
     return U, s, Vt / np.where(s > 0, s, 1)[:, None]
