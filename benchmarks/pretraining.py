@@ -1,0 +1,48 @@
+"""When fine-tuning should take over: `python -m benchmarks.pretraining` (needs DEEPNMF_DATA), a table of decision 11."""
+
+import time
+import warnings
+
+from benchmarks.page import described, machine, named, table
+from benchmarks.speed.problems import pie
+from benchmarks.speed.timing import in_seconds
+from sklearn.exceptions import ConvergenceWarning
+
+from deepnmf import DeepNSNMF, DeepSemiNMF, SparseDeepNMF
+
+MODELS = (DeepSemiNMF((625, 40)), DeepNSNMF((300, 160)), SparseDeepNMF((600, 160, 40)))
+SWEEPS = (5, 12, 20, 50)
+
+
+def rows():
+    """Rows: seconds until fine-tuning begins and until it ends, and the losses there."""
+    X = pie()
+    for model in MODELS:
+        for sweeps in SWEEPS:
+            seconds, losses = curve(model.set_params(random_state=0, pretrain_max_iter=sweeps), X)
+            first, last = (f"{losses[at]:.4g}" for at in (0, -1))
+            yield [named(model), sweeps, in_seconds(seconds[0]), first, in_seconds(seconds[-1]), last, len(losses)]
+
+
+def curve(model, X):
+    """Seconds and losses after each sweep of fine-tuning."""
+    began, seconds, losses = time.perf_counter(), [], []
+
+    def noted(_, loss):
+        seconds.append(time.perf_counter() - began)
+        losses.append(loss)
+
+    model.fit(X, on_sweep=noted)
+    return seconds, losses
+
+
+def main():
+    """Print the table."""
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    print(f"{machine()} {described()}\n")
+    head = ["model", "sweeps a layer at most", "fine-tuned from", "loss there", "until", "loss there", "sweeps"]
+    print(table(head, rows()))
+
+
+if __name__ == "__main__":
+    main()
