@@ -21,7 +21,7 @@ from distributed import Client, LocalCluster, wait
 
 from deepnmf import NMF, DeepNSNMF
 
-SHAPE, CHUNKS, RANK = (60_000, 1000), 8, 160
+SHAPES, CHUNKS, RANK = ((60_000, 1000), (24_000, 4000)), 8, 160
 SWEEPS, REPEATS = 10, 3
 DEEP_SIZES, DEEP_SWEEPS = (80, 20), 7
 KILLED_AFTER = "layer 2: sweep 3,"
@@ -33,15 +33,15 @@ def cluster(n_workers):
     return LocalCluster(n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None)
 
 
-def data(client):
+def data(client, n_samples, n_features):
     """Chunks that the workers make themselves, as many on each, and keep."""
     workers = list(client.scheduler_info()["workers"])
-    lengths = [len(rows) for rows in np.array_split(np.arange(SHAPE[0]), CHUNKS)]
+    lengths = [len(rows) for rows in np.array_split(np.arange(n_samples), CHUNKS)]
     blocks = [
-        client.submit(low_rank, length, SHAPE[1], 60, seed, workers=[home], allow_other_workers=True, pure=False)
+        client.submit(low_rank, length, n_features, 60, seed, workers=[home], allow_other_workers=True, pure=False)
         for seed, (length, home) in enumerate(zip(lengths, cycle(workers)))
     ]
-    shapes = [(length, SHAPE[1]) for length in lengths]
+    shapes = [(length, n_features) for length in lengths]
     parts = [da.from_delayed(dask.delayed(block), shape, float) for block, shape in zip(blocks, shapes, strict=True)]
     X = da.concatenate(parts).persist()
     wait(X)
@@ -122,21 +122,21 @@ def killed_fit(client, X):
     return model, log
 
 
-def speed():
-    """Rows of the table: seconds a sweep, the best of a few fits, one and two workers in turn."""
+def speed(shape):
+    """A row of the table: seconds a sweep, the best of a few fits, one and two workers in turn."""
     seconds = {1: [], 2: []}
     for _ in range(REPEATS):
         for n_workers, found in seconds.items():
             with cluster(n_workers) as local, Client(local) as client:
-                found.append(sweep_seconds(data(client)))
+                found.append(sweep_seconds(data(client, *shape)))
     one, two = (min(found) for found in seconds.values())
-    return [[1, f"{one:.2f} s", ""], [2, f"{two:.2f} s", f"{one / two:.2f}"]]
+    return ["{} x {}".format(*shape), f"{one:.2f} s", f"{two:.2f} s", f"{one / two:.2f}"]
 
 
 def loss():
     """The log of a killed fit, and how far its features are from those of a fit that nobody disturbed."""
     with cluster(2) as local, Client(local) as client:
-        X = data(client)
+        X = data(client, *SHAPES[0])
         with redirect_stdout(io.StringIO()):
             undisturbed = deep_model().fit(X)
         found, log = killed_fit(client, X)
@@ -146,17 +146,16 @@ def loss():
 
 def main():
     """Print the page."""
-    rows = speed()
+    rows = [speed(shape) for shape in SHAPES]
     lines, difference = loss()
-    rows_of_X, columns = SHAPE
     print("# Workers of a cluster\n")
     print(f"Made by `python -m benchmarks.cluster`. {machine()} {described()} {versions(['dask', 'distributed'])}.\n")
     print(
-        f"X is {rows_of_X} x {columns} in {CHUNKS} chunks that lie on the workers, `NMF({RANK})`, `LocalCluster` with one thread a\n"
-        f"worker. The mean of {SWEEPS} sweeps, those that fetch the codes among them; the best of {REPEATS} fits, one and two workers in\n"
-        "turn. The caller and dask's scheduler share the cores with the workers.\n"
+        f"X is in {CHUNKS} chunks that lie on the workers; `NMF({RANK})`, `LocalCluster` with one thread a worker. The mean of {SWEEPS}\n"
+        f"sweeps, those that fetch the codes among them; the best of {REPEATS} fits, one and two workers in turn. The caller and dask's\n"
+        "scheduler share the cores with the workers. The work on a block grows with the features, what is fetched does not.\n"
     )
-    print(table(["workers", "a sweep", "times sooner"], rows))
+    print(table(["X", "a sweep of one worker", "of two", "times sooner"], rows))
     print("\n## A worker is killed\n")
     print(f"`DeepNSNMF({DEEP_SIZES}, verbose=2)` on two workers, while its second layer is pre-trained:\n")
     print("\n".join(f"    {line}" for line in lines))
