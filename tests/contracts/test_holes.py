@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import nnls
 from sklearn.base import clone
+from sklearn.metrics.pairwise import nan_euclidean_distances
 
 from catalogue import SMALL, VARIANTS
 from deepnmf import CNMF, GNMF, NMF, NSNMF, WSF, DeepNSNMF, DeepSemiNMF, SemiNMF, SparseDeepNMF
@@ -61,12 +62,13 @@ def test_the_loss_at_the_end_is_that_of_the_observed_entries(model):
 def test_nan_absent_entries_and_weights_of_zero_say_the_same(model):
     X, Y, hidden = holed()
     model = clone(model).set_params(max_iter=5, tol=0)
+    known = known_of(model, Y)
     fits = [
         clone(model).fit(Y),
-        clone(model).fit(X, entry_weight=(~hidden).astype(float)),
-        clone(model).fit(as_stored(X, hidden), entry_weight="stored"),
-        clone(model).fit(X, entry_weight=sparse.csr_array((~hidden).astype(float))),
-        clone(model).fit(sparse.csr_array(X), entry_weight=sparse.csr_array((~hidden).astype(float))),
+        clone(model).fit(X, entry_weight=(~hidden).astype(float), **known),
+        clone(model).fit(as_stored(X, hidden), entry_weight="stored", **known),
+        clone(model).fit(X, entry_weight=sparse.csr_array((~hidden).astype(float)), **known),
+        clone(model).fit(sparse.csr_array(X), entry_weight=sparse.csr_array((~hidden).astype(float)), **known),
     ]
     for other in fits[1:]:
         assert np.allclose(other.loss_curve_, fits[0].loss_curve_, rtol=1e-6)
@@ -77,7 +79,8 @@ def test_nan_absent_entries_and_weights_of_zero_say_the_same(model):
 def test_weights_of_one_are_none(model):
     X, _, _ = holed()
     model = clone(model).set_params(max_iter=5, tol=0)
-    weighted, plain = clone(model).fit(X, entry_weight=np.ones_like(X)), clone(model).fit(X)
+    weighted = clone(model).fit(X, entry_weight=np.ones_like(X), **known_of(model, X))
+    plain = clone(model).fit(X)
     assert (weighted.loss_curve_ == plain.loss_curve_).all()
     assert (weighted.components_ == plain.components_).all()
 
@@ -182,17 +185,18 @@ def test_dense_weights_of_sparse_data_are_refused():
 
 
 def test_models_that_cannot_leave_out_entries_say_so():
-    _, Y, _ = holed()
+    X, Y, _ = holed()
     for model in (
         CNMF(4),
-        GNMF(4),
         SparseDeepNMF((8, 4), activation="square"),
         DeepSemiNMF((8, 4), activation="stanh"),
     ):
         with pytest.raises(ValueError, match="NaN"):
             model.fit(Y)
     with pytest.raises(ValueError, match="SparseDeepNMF as it is set cannot weigh entries"):
-        SparseDeepNMF((8, 4), activation="square").fit(holed()[0], entry_weight=np.ones((60, 25)))
+        SparseDeepNMF((8, 4), activation="square").fit(X, entry_weight=np.ones((60, 25)))
+    with pytest.raises(ValueError, match="entry_weight needs a graph"):
+        GNMF(4).fit(X, entry_weight=np.ones((60, 25)))
     with pytest.raises(ValueError, match='use "binary"'):
         WSF(4, label_graph="rbf").fit(Y, np.arange(60) % 3)
     with pytest.raises(ValueError, match="encode leaves out"):
@@ -204,6 +208,33 @@ def test_labels_join_rows_with_holes():
     model = WSF(4, random_state=0, tol=0, max_iter=20).fit(Y, np.arange(60) % 3)
     assert (np.diff(model.loss_curve_) <= 1e-9 * model.loss_curve_[0]).all()
     assert len(model.transform(X)) == 60
+
+
+def test_neighbours_are_found_among_rows_with_holes():
+    X, Y, _ = holed()
+    model = GNMF(4, graph_weights=1, random_state=0, tol=0, max_iter=30).fit(Y)
+    assert (np.diff(model.loss_curve_) <= 1e-9 * model.loss_curve_[0]).all()
+    given = nan_euclidean_neighbours(Y, model.n_neighbors)
+    alike = clone(model).fit(Y, graph=given)
+    assert np.array_equal(alike.components_, model.components_)
+    weighed = clone(model).fit(np.nan_to_num(Y), graph=given, entry_weight=np.isfinite(Y).astype(float))
+    assert np.allclose(weighed.components_, model.components_)
+    assert not np.allclose(clone(model).fit(np.nan_to_num(Y), graph=given).components_, model.components_)
+
+
+def known_of(model, Y):
+    """What a model must be told beside the weights."""
+    return {"graph": nan_euclidean_neighbours(Y, model.n_neighbors)} if isinstance(model, GNMF) else {}
+
+
+def nan_euclidean_neighbours(Y, n_neighbors):
+    """Edges to the nearest rows by the columns that both have."""
+    distances = nan_euclidean_distances(Y)
+    np.fill_diagonal(distances, np.inf)
+    nearest = np.argsort(distances, axis=1)[:, :n_neighbors]
+    graph = np.zeros(distances.shape)
+    np.put_along_axis(graph, nearest, 1, axis=1)
+    return graph
 
 
 def test_nothing_observed_is_refused():

@@ -4,11 +4,13 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator, without_solver
+from deepnmf.models.observed import EntryWeight
 from deepnmf.models.resuming import Keeping
 from deepnmf.objective import NO_GRAPHS, GraphPenalty, Graphs
 from deepnmf.objective.graphs import EdgeGraph, symmetric
@@ -56,7 +58,7 @@ class GNMF(ShallowEstimator):
 
     _default_init = "nndsvda"
     _joins_samples = True
-    _masks_nan = _streams = False  # neighbours are found among whole rows, all at once
+    _streams = False  # neighbours are found among all rows at once
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **without_solver(ShallowEstimator._parameter_constraints),
         "graph_weights": [Interval(Real, 0, None, closed="left")],
@@ -86,12 +88,13 @@ class GNMF(ShallowEstimator):
         self.verbose = verbose
         self.warm_start = warm_start
 
-    def fit(  # type: ignore[override]
+    def fit(
         self,
         X: Matrix,
         y: object = None,
         *,
         graph: Matrix | None = None,
+        entry_weight: EntryWeight = None,
         factors: Sequence[Array] | None = None,
         codes: Array | None = None,
         on_sweep: OnSweep | None = None,
@@ -103,10 +106,13 @@ class GNMF(ShallowEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), nonnegative
+            NaN in a dense X is an entry that was not observed; neighbours are near in those that both samples have.
         y : ignored
         graph : sparse matrix or array of shape (n_samples, n_samples), optional
             Weights >= 0 of the edges between samples, in place of the nearest neighbours; an edge given in one
             direction counts in both, one of a sample to itself does not count.
+        entry_weight : None, "stored", array or sparse matrix of the shape of X
+            As in `NMF`. It needs a graph: neighbours are found among values that count alike.
         factors : sequence of one array, optional
             Z_1 to start from whatever `init` says. Required by ``init="custom"``.
         codes : array of shape (n_samples, n_components), optional
@@ -122,8 +128,10 @@ class GNMF(ShallowEstimator):
         -------
         self
         """
-        keeping = Keeping(checkpoint, checkpoint_seconds, (X, graph, factors, codes))
-        return self._fit(X, graph, keeping, factors=factors, codes=codes, on_sweep=on_sweep)
+        if entry_weight is not None and graph is None:
+            raise ValueError("entry_weight needs a graph: neighbours are found only where all entries count alike.")
+        keeping = Keeping(checkpoint, checkpoint_seconds, (X, graph, entry_weight, factors, codes))
+        return self._fit(X, graph, keeping, entry_weight=entry_weight, factors=factors, codes=codes, on_sweep=on_sweep)
 
     def _graphs(self, X: Matrix, known: Matrix | None, depth: int) -> Graphs:
         weights = self._neighbours(X) if known is None else _checked(known, X.shape[0])
@@ -138,7 +146,9 @@ class GNMF(ShallowEstimator):
             )
         from sklearn.neighbors import kneighbors_graph  # noqa: PLC0415 - loaded where it is used
 
-        return symmetric(kneighbors_graph(X, self.n_neighbors, include_self=False))
+        holed = not sparse.issparse(X) and np.isnan(X).any()
+        metric = "nan_euclidean" if holed else "minkowski"
+        return symmetric(kneighbors_graph(X, self.n_neighbors, metric=metric, include_self=False))
 
 
 def _checked(graph: Matrix, n_samples: int) -> Matrix:
