@@ -5,6 +5,7 @@ Writes files of 24 and twice 300 MB into a temporary folder, reads each in proce
 
 import argparse
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -97,12 +98,12 @@ def outcome(reader, text, folder):
 def measured(reader, path):
     """What the process of one reader does: read, and say how long it took and how much memory the process had."""
     READERS[reader](path.with_name("warm.csv"))
-    began = time.perf_counter()
+    began, worked = time.perf_counter(), time.process_time()
     X, told = READERS[reader](path)
-    seconds = time.perf_counter() - began
+    took = {"seconds": time.perf_counter() - began, "processor": time.process_time() - worked}
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     peak = int(status["VmHWM"].split()[0]) * 1024
-    print(json.dumps({"seconds": seconds, "peak": peak, "shape": X.shape, "dtype": str(X.dtype), "told": told}))
+    print(json.dumps({**took, "peak": peak, "dtype": str(X.dtype), "told": told}))
 
 
 def in_a_process(reader, path, repeats):
@@ -111,7 +112,8 @@ def in_a_process(reader, path, repeats):
     runs = [
         json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout) for _ in range(repeats)
     ]
-    return {**runs[0], "seconds": min(run["seconds"] for run in runs), "peak": max(run["peak"] for run in runs)}
+    best = {what: min(run[what] for run in runs) for what in ("seconds", "processor")}
+    return {**runs[0], **best, "peak": max(run["peak"] for run in runs)}
 
 
 def rows_of(path, repeats):
@@ -124,6 +126,7 @@ def rows_of(path, repeats):
         yield [
             reader,
             in_seconds(found["seconds"]),
+            in_seconds(found["processor"]),
             f"{found['peak'] / 1e6:.0f} MB",
             f"{found['peak'] / size:.1f}",
             found["dtype"],
@@ -136,7 +139,7 @@ FILES = {
     "As many columns, 100 000 rows": ((100_000, 431, 4), 2),
     "One digit a number, the worst case: 100 000 rows of 1500": ((100_000, 1500, 0), 2),
 }
-HEAD = ["by", "seconds", "memory of the process", "times the file", "as", "progress told"]
+HEAD = ["by", "seconds", "processor's seconds", "memory of the process", "times the file", "as", "progress told"]
 
 
 def main():
@@ -156,9 +159,10 @@ def main():
     print(f"{versions(['pyarrow', 'polars', 'pandas'])}.\n")
     print(
         "A `.csv` read into one array, each time in a process of its own. Seconds are the best, with the file in the "
-        "system's cache and the libraries loaded. Memory is the most that the whole process had resident, the libraries "
-        "and the array among it. `deepnmf` is `deepnmf.reading.read`, that is pyarrow in blocks on one thread; the last "
-        "column counts how often it told how far it is."
+        "system's cache and the libraries loaded; those of the processor, of all threads together, depend less on what "
+        f"else the machine does, whose load was {os.getloadavg()[0]:.1f} when this began. Memory is the most that the "
+        "whole process had resident, the libraries and the array among it. `deepnmf` is `deepnmf.reading.read`, that is "
+        "pyarrow in blocks on one thread; the last column counts how often it told how far it is."
     )
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder) / "warm.csv", ROWS_AT_ONCE, 2, 1)
