@@ -34,11 +34,11 @@ function sampleName(row) {
   return data.samples.names ? data.samples.names[data.samples.rows.indexOf(row)] : `sample ${row}`;
 }
 
-/** A sample's name without the folder that is its class, which stands beside it. */
+/** A sample's name without its folder or recording, where that is its group, which stands below it. */
 function ownName(row, group) {
   const name = sampleName(row);
-  const folder = `${groupName(group)}/`;
-  return name.startsWith(folder) ? name.slice(folder.length) : name;
+  const known = [`${groupName(group)}/`, `${groupName(group)} `].find((start) => name.startsWith(start));
+  return known ? name.slice(known.length) : name;
 }
 
 function stepName([kind, index]) {
