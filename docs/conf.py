@@ -47,6 +47,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"plot_.*\.py",
+    "within_subsection_order": "FileNameSortKey",  # their numbers, not their lengths
     "download_all_examples": False,
     "show_memory": False,
     "min_reported_time": 1e9,  # times of this machine are nobody's

@@ -318,6 +318,38 @@ def test_a_model_that_pools_says_that_rows_are_one_sequence(tmp_path):
         assert ("all rows count as one sequence" in text_of(tmp_path / "page.html")) is said
 
 
+@pytest.mark.parametrize("groups", [np.arange(60) // 20, np.repeat(["c.wav", "a.wav", "b.wav"], 20)])
+def test_a_model_that_pools_does_so_within_the_groups(tmp_path, groups):
+    model = DeepNMFNetwork((8, 4), pool_size=9, random_state=0, tol=1e-2).fit(X, groups=groups)
+    model.report(tmp_path / "page.html", X, groups=groups)
+    content, pooled = data_of(tmp_path / "page.html"), model.encode(X, 1, groups=groups)
+    assert not np.allclose(pooled, model.encode(X, 1))
+    assert content["groups"] == {"kind": "group", "names": list(dict.fromkeys(map(str, groups)))}
+    assert content["samples"]["groups"] == (np.arange(60) // 20).tolist()
+    profile = content["profile"][1]
+    means = [pooled[start : start + 20].mean(axis=0)[profile["features"]] for start in (0, 20, 40)]
+    np.testing.assert_allclose(profile["means"], means, rtol=6e-3, atol=1e-9)
+    text = text_of(tmp_path / "page.html")
+    assert "within each group of rows" in text
+    assert "Colours are the groups" in text
+    error = np.linalg.norm(X - model.decode(pooled, 1))
+    assert layer_scores(model, X, groups=groups)[1].error == pytest.approx(error)
+
+
+def test_labels_go_before_groups_and_too_many_groups_are_clusters(tmp_path):
+    for labels, groups, kind in ((y, np.arange(60) // 20, "class"), (None, np.zeros(60), "cluster")):
+        nmf().report(tmp_path / "page.html", X, labels, groups=groups)
+        assert data_of(tmp_path / "page.html")["groups"]["kind"] == kind
+    many = np.vstack([X, X])
+    nmf().report(tmp_path / "page.html", many, groups=np.arange(120))
+    assert data_of(tmp_path / "page.html")["groups"]["kind"] == "cluster"
+
+
+def test_groups_that_do_not_fit_the_rows_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="groups has 3 entries, but X has 60 samples"):
+        nmf().report(tmp_path / "page.html", X, y, groups=[0, 0, 1])
+
+
 def test_a_report_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):
     page = tmp_path / "page.html"
     page.write_text("mine")
@@ -415,7 +447,7 @@ def test_a_comparison_has_the_scores_and_top_features_of_each_model(tmp_path):
     for name, model in models.items():
         assert f"{seconds[name]:.2f}" in page
         for score in layer_scores(model, X, y):
-            cells = (f"{score.error:.4g}", f"{score.sparseness:.3f}", f"{score.accuracy:.3f}", f"{score.nmi:.3f}")
+            cells = (f"{score.error:#.4g}", f"{score.sparseness:.3f}", f"{score.accuracy:.3f}", f"{score.nmi:.3f}")
             assert "".join(f"<td>{cell}</td>" for cell in cells) in page
     for entry, model in zip(data_of(tmp_path / "page.html")["models"], models.values(), strict=True):
         features = model.components_[entry["features"]["shown"]].reshape(-1, 4, 6)

@@ -37,6 +37,9 @@ def files(model, free, tmp_path_factory):
         folder / "words.html", X, np.array([EVIL, "b" * 70])[y % 2], feature_names=words, sample_names=names, title=EVIL
     )
     free.report(folder / "curves.html", X)
+    names = [f"digit{label}/{row}.png" for row, label in enumerate(y)]
+    classes = [f"digit{label}" for label in range(10)]
+    model.report(folder / "folders.html", X, y, image_shape=(8, 8), sample_names=names, class_names=classes)
     NMF(3, random_state=0, tol=1e-2).fit(X).report(folder / "one_layer.html", X, axis=np.arange(64))
     write_comparison({"deep": model, EVIL: free}, folder / "comparison.html", X, y, image_shape=(8, 8))
     return folder
@@ -196,9 +199,28 @@ def test_a_class_can_be_singled_out_on_the_map(opened, files):
     assert "codes at layer 1" in page.locator("#map-chart > .hint").inner_text()
 
 
+def test_a_sample_is_called_by_its_file_with_its_class_below(opened, files):
+    page = opened(files / "folders.html", width=390)
+    first = page.locator("#sample-list a.tile").first
+    assert first.locator(".caption span").all_inner_texts() == ["0.png", f"digit{y[0]}"]
+    index, group = (first.locator(place).bounding_box() for place in (".index", ".number"))
+    assert index["y"] + index["height"] <= group["y"]
+    first.click()
+    arrive(page, f"digit{y[0]}/0.png")
+
+
+def test_colours_are_explained_where_they_mean_something(opened, files):
+    page = opened(files / "comparison.html")
+    explained = page.locator("section > p.hint").all_inner_texts()
+    assert [said.rpartition("first. ")[2] for said in explained[1:]] == [
+        "Bright is large, black is zero.",
+        "Red is positive, blue is negative.",
+    ]
+
+
 # ---------------------------------------------------------------------------------------- for everyone
 
-ALL = ["pictures", "signed", "words", "curves", "one_layer", "comparison"]
+ALL = ["pictures", "signed", "words", "curves", "folders", "one_layer", "comparison"]
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -98,12 +98,15 @@ def test_recordings_are_the_groups_of_a_model_that_pools(tmp_path):
         wave = np.sin(np.arange(4000) * (0.2 + 0.3 * k)) * (1 + np.sin(np.arange(4000) / 400))
         wavfile.write(tmp_path / f"{k}.wav", 8000, (8000 * wave).astype(np.int16))
     out = tmp_path / "out"
-    succeeded("fit", tmp_path, "--model", "deep-nmf-network", *FEW, "--set", "pool_size=3", "--no-report", "-o", out)
+    succeeded("fit", tmp_path, "--model", "deep-nmf-network", *FEW, "--set", "pool_size=3", "-o", out)
+    assert '"groups":{"kind":"group","names":["0.wav","1.wav"]}' in (out / "report.html").read_text()
     codes = table(out / "codes_2.csv")
     data = deepnmf.reading.read(tmp_path)
     model = deepnmf.load(out / "model.safetensors")
     pooled = model.encode(data.X, -1, groups=data.groups)
     np.testing.assert_allclose(codes.iloc[:, 1:], pooled, rtol=1e-9)
+    error = np.linalg.norm(data.X - model.decode(pooled))
+    assert json.loads((out / "settings.json").read_text())["scores"][1]["error"] == pytest.approx(error)
     assert not np.allclose(pooled, model.encode(data.X, -1))
 
 
@@ -216,9 +219,9 @@ def test_overwrite_replaces_an_earlier_result_and_nothing_else(tmp_path, csv):
     succeeded(*args, "--overwrite")
     assert sorted(path.name for path in out.glob("codes*")) == ["codes_1.csv", "codes_2.csv"]
     (out / "thesis.tex").write_text("years of work")
-    refused = run(*args, "--overwrite")
-    assert refused.exit_code == 5
-    assert "holds thesis.tex" in refused.output
+    for refused in (run(*args), run(*args, "--overwrite")):
+        assert refused.exit_code == 5
+        assert "is not empty: it holds thesis.tex" in refused.output
     assert (out / "thesis.tex").read_text() == "years of work"
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 

@@ -25,7 +25,7 @@ from deepnmf.cli.options import (
     Settings,
     Size,
 )
-from deepnmf.cli.results import command_line, scores_of, shown_with, versions, write_reading
+from deepnmf.cli.results import command_line, display_for, subject_of, versions, write_reading
 from deepnmf.cli.tables import show_scores
 from deepnmf.cli.telling import Voice, voice_for
 from deepnmf.cli.writing import check_folder, whole_folder, write_json, write_table
@@ -33,6 +33,7 @@ from deepnmf.cli.writing import check_folder, whole_folder, write_json, write_ta
 if TYPE_CHECKING:
     from deepnmf.reading import Dataset, Scaling
     from deepnmf.report import LayerScore
+    from deepnmf.report.subject import Subject
 
 PAGE, SCORES, SETTINGS = "comparison.html", "scores.csv", "settings.json"
 
@@ -76,9 +77,10 @@ def command(
         built = [choosing.built(cls, sizes, _known(cls, chosen), seed) for cls in classes]
         fits = _fitted(built, data, voice)
         with voice.working("scoring"):
-            scores = {fit.name: scores_of(fit, data) for fit in fits}
+            subjects = {fit.name: subject_of(fit.model, data) for fit in fits}
+        scores = {name: subject.scores for name, subject in subjects.items()}
         with voice.working("writing"):
-            _write(folder, fits, scores, data, scaling)
+            _write(folder, fits, subjects, data, scaling)
         show_scores(voice, fits, scores)
         voice.said(f"Results are in {folder}: open {folder / PAGE} to compare what was learnt.")
         voice.told("result", output=str(folder), exit_code=_code(fits), **_settings(fits, scores, data))
@@ -119,22 +121,18 @@ def _code(fits: Sequence[Fit]) -> int:
 def _write(
     folder: Path,
     fits: Sequence[Fit],
-    scores: Mapping[str, list["LayerScore"]],
+    subjects: Mapping[str, "Subject"],
     data: "Dataset",
     scaling: "Scaling",
 ) -> None:
-    from deepnmf.report import write_comparison
+    from deepnmf.report.comparison import Entry, write_entries
 
+    entries = [Entry(fit.name, subjects[fit.name], fit.seconds) for fit in fits]
+    scores = {entry.name: entry.subject.scores for entry in entries}
+    title = f"Models compared on {data.description.partition(':')[0]}"
     with whole_folder(folder) as beside:
-        write_comparison(
-            {fit.name: fit.model for fit in fits},
-            beside / PAGE,
-            data.X,
-            data.y,
-            seconds={fit.name: fit.seconds for fit in fits},
-            command=command_line(),
-            **shown_with(data),
-        )
+        display = display_for(fits[0].model, data)
+        write_entries(entries, beside / PAGE, display, title=title, command=command_line())
         rows = [{"model": name, **asdict(score)} for name, layers in scores.items() for score in layers]
         write_table(beside / SCORES, {heading: [row[heading] for row in rows] for heading in rows[0]})
         write_json(beside / SETTINGS, _settings(fits, scores, data))

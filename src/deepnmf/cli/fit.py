@@ -23,7 +23,7 @@ from deepnmf.cli.options import (
     Settings,
     Size,
 )
-from deepnmf.cli.results import REPORT, scores_of, settings_of, write_page, write_results
+from deepnmf.cli.results import REPORT, settings_of, subject_of, write_page, write_results
 from deepnmf.cli.tables import show_scores
 from deepnmf.cli.telling import Voice, voice_for
 from deepnmf.cli.writing import check_folder, whole_folder
@@ -122,13 +122,13 @@ def _write(
     folder: Path, fit: Fit, data: "Dataset", scaling: "Scaling", suffix: str, report: bool, voice: Voice
 ) -> None:
     with voice.working("scoring"):
-        scores = scores_of(fit, data)
+        subject = subject_of(fit.model, data)
     with voice.working("writing"), whole_folder(folder) as beside:
-        write_results(beside, fit, data, scaling, scores, suffix)
+        write_results(beside, fit, data, scaling, subject, suffix)
         if report:
-            write_page(beside / REPORT, fit.model, data, _title(fit, data), fit.seconds)
-    show_scores(voice, [fit], {fit.name: scores})
-    voice.told("result", output=str(folder), exit_code=_code(fit), **settings_of(fit, data, scores))
+            write_page(beside / REPORT, subject, data, _title(fit, data), fit.seconds)
+    show_scores(voice, [fit], {fit.name: subject.scores})
+    voice.told("result", output=str(folder), exit_code=_code(fit), **settings_of(fit, data, subject.scores))
     kept = "Interrupted: the best so far is kept. " if fit.interrupted else ""
     seen = f": open {folder / REPORT} to see what was learnt" if report else ""
     voice.said(f"{kept}Results are in {folder}{seen}.")

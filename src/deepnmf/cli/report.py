@@ -8,7 +8,7 @@ import typer
 from deepnmf.cli.failing import Exit, answering, failing_as
 from deepnmf.cli.inputs import Source
 from deepnmf.cli.options import Debug, Fitted, Input, Json, Key, Labels, Names, Overwrite, QuietFlag
-from deepnmf.cli.results import Saved, write_page
+from deepnmf.cli.results import Saved, subject_of, write_page
 from deepnmf.cli.telling import voice_for
 from deepnmf.cli.writing import check_file, whole_file
 
@@ -33,6 +33,6 @@ def command(
         data = Source(input, labels, names, key).read_like(saved.recipe, saved.scaling, voice)
         title = f"{type(saved.model).__name__} on {input.name}"
         with voice.working("writing"), whole_file(output) as beside, failing_as(Exit.UNSUITABLE, ValueError):
-            write_page(beside, saved.model, data, title)
+            write_page(beside, subject_of(saved.model, data), data, title)
         voice.said(f"The page is {output}.")
         voice.told("result", output=str(output), exit_code=int(Exit.DONE))

@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deepnmf.cli.failing import Exit, Failure, failing_as
-from deepnmf.cli.fitting import Fit, encoded
+from deepnmf.cli.fitting import Fit
 from deepnmf.cli.writing import write_codes, write_json, write_table
 from deepnmf.version import __version__
 
 if TYPE_CHECKING:
     from deepnmf.reading import Dataset, Recipe, Scaling
     from deepnmf.report import LayerScore
+    from deepnmf.report.display import Display
+    from deepnmf.report.subject import Subject
 
 MODEL, READING, SETTINGS, LOSS, REPORT = "model.safetensors", "reading.json", "settings.json", "loss.csv", "report.html"
 
@@ -54,24 +56,31 @@ def command_line() -> str:
     return shlex.join(["deepnmf", *sys.argv[1:]])
 
 
-def scores_of(fit: Fit, data: "Dataset") -> list["LayerScore"]:
-    """What each layer is worth."""
-    from deepnmf.report import layer_scores
+def subject_of(model: Any, data: "Dataset") -> "Subject":
+    """The model at work on the data: the codes and scores of every layer, for tables, files and pages alike."""
+    from deepnmf.report.subject import Subject
 
     with failing_as(Exit.UNSUITABLE, ValueError):
-        return layer_scores(fit.model, data.X, data.y)
+        return Subject.of(model, data.X, data.y, data.class_names, _recordings(data))
+
+
+def _recordings(data: "Dataset") -> Any:
+    """The name of each frame's recording."""
+    import numpy as np
+
+    return None if data.groups is None else np.array(data.group_names)[data.groups]
 
 
 def write_results(
-    folder: Path, fit: Fit, data: "Dataset", scaling: "Scaling", scores: list["LayerScore"], codes_suffix: str
+    folder: Path, fit: Fit, data: "Dataset", scaling: "Scaling", subject: "Subject", codes_suffix: str
 ) -> None:
     """Model, codes of every layer, losses, settings, and how to read more data alike."""
     fit.model.save(folder / MODEL)
-    for layer in range(len(fit.sizes)):
-        write_codes(folder / f"codes_{layer + 1}{codes_suffix}", encoded(fit.model, data, layer), data.sample_names)
+    for layer, codes in enumerate(subject.codes):
+        write_codes(folder / f"codes_{layer + 1}{codes_suffix}", codes, data.sample_names)
     losses = fit.model.loss_curve_
     write_table(folder / LOSS, {"sweep": range(1, len(losses) + 1), "loss": losses})
-    write_json(folder / SETTINGS, settings_of(fit, data, scores))
+    write_json(folder / SETTINGS, settings_of(fit, data, subject.scores))
     write_reading(folder, data, scaling)
 
 
@@ -108,28 +117,24 @@ def versions() -> dict[str, str]:
     return found | {"scikit-learn": sklearn.__version__, "python": platform.python_version()}
 
 
-def shown_with(data: "Dataset") -> dict[str, Any]:
+def display_for(model: Any, data: "Dataset") -> "Display":
     """How features and samples are to be drawn and called."""
-    return {
-        "image_shape": data.image_shape,
-        "feature_names": data.feature_names,
-        "class_names": data.class_names,
-        "axis": data.axis,
-    }
+    from deepnmf.report.subject import display_of
+
+    return display_of(model, data.image_shape, data.feature_names, data.axis)
 
 
-def write_page(path: Path, model: Any, data: "Dataset", title: str, seconds: float | None = None) -> None:
+def write_page(path: Path, subject: "Subject", data: "Dataset", title: str, seconds: float | None = None) -> None:
     """The page on which one sees what was learnt."""
-    from deepnmf.report import write_report
+    from deepnmf.report.page import write_subject
 
-    write_report(
-        model,
+    write_subject(
+        subject,
         path,
-        data.X,
-        data.y,
+        display_for(subject.model, data),
         sample_names=data.sample_names,
+        grouped=data.groups is not None,
         title=title,
-        command=command_line(),
+        reproduce=command_line(),
         seconds=seconds,
-        **shown_with(data),
     )

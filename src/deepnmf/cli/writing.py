@@ -35,15 +35,15 @@ def check_folder(folder: Path, overwrite: bool) -> None:
         raise Failure(f"--output is {folder}, the folder you are in: expected another one.", Exit.UNWRITABLE)
     _check_ground(folder)
     content = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
-    if content and not overwrite:
-        raise Failure(
-            f"--output is {folder}, which is not empty: pass --overwrite to replace an earlier result.",
-            Exit.UNWRITABLE,
-        )
     foreign = [name for name in content if not _is_ours(name)]
     if foreign:
         raise Failure(
-            f"--output is {folder}, which holds {foreign[0]}, and --overwrite only replaces what deepnmf has written.",
+            f"--output is {folder}, which is not empty: it holds {foreign[0]}, which is no result of deepnmf's.",
+            Exit.UNWRITABLE,
+        )
+    if content and not overwrite:
+        raise Failure(
+            f"--output is {folder}, which is not empty: pass --overwrite to replace an earlier result.",
             Exit.UNWRITABLE,
         )
 

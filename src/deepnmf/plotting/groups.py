@@ -10,17 +10,19 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from deepnmf.arrays import Array
+from deepnmf.models.checks import check_groups
 from deepnmf.models.labels import UNKNOWN, split_labels
 
 ClassNames = Sequence[str] | Mapping[Any, str] | None
 MOST_CLUSTERS = 10
+MOST_RECORDINGS = 100  # of more, nobody could tell the colours apart
 
 
 @dataclass(frozen=True)
 class Groups:
     """Groups of samples by name, and each sample's place among them, -1 where its label is unknown."""
 
-    kind: Literal["class", "cluster"]
+    kind: Literal["class", "group", "cluster"]
     names: tuple[str, ...]
     places: Array
 
@@ -41,6 +43,16 @@ def labelled(y: Any, n_samples: int, class_names: ClassNames = None) -> Groups |
     if not len(classes):
         return None
     return Groups("class", tuple(_name(label, class_names) for label in classes.tolist()), places)
+
+
+def recorded(groups: Any, n_samples: int) -> Groups | None:
+    """Samples by the recording they belong to; None where there is one only, or too many."""
+    ids = check_groups(groups, n_samples)
+    _, first, places = np.unique(ids, return_index=True, return_inverse=True)
+    if not 1 < len(first) <= MOST_RECORDINGS:
+        return None
+    order = np.argsort(first)
+    return Groups("group", tuple(str(ids[row]) for row in first[order]), np.argsort(order)[places])
 
 
 def clustered(codes: Array, n_clusters: int) -> Groups:

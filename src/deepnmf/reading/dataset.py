@@ -70,6 +70,8 @@ class Dataset:
         Height and width of a row as a picture.
     groups : array of int of shape (n_samples,) or None
         The recording each frame belongs to.
+    group_names : tuple of str or None
+        ``group_names[groups]`` where recordings have names.
     axis : array of shape (n_features,) or None
         Frequencies in Hz, for sounds.
     settings : mapping
@@ -93,6 +95,7 @@ class Dataset:
     sample_names: Names | None = None
     image_shape: tuple[int, int] | None = None
     groups: Array | None = None
+    group_names: Names | None = None
     axis: Array | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
 

@@ -50,6 +50,7 @@ def read_sounds(files: Files, request: Request, named_after: Path | None = None)
         feature_names=tuple(f"{frequency:.1f} Hz" for frequency in frequencies),
         sample_names=_frame_names(files.names, frames, window / 2 / rate),
         groups=groups,
+        group_names=files.names,
         axis=frequencies,
         settings={"sample_rate": rate},
     )

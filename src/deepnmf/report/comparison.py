@@ -7,6 +7,7 @@ from deepnmf.arrays import Matrix
 from deepnmf.models.factorization import Factorization
 from deepnmf.plotting.groups import ClassNames
 from deepnmf.plotting.shapes import ImageShape
+from deepnmf.report.display import Display
 from deepnmf.report.hierarchy import packed_features
 from deepnmf.report.origin import settings, versions
 from deepnmf.report.subject import Subject, checked_model, display_of
@@ -45,6 +46,7 @@ def write_comparison(
     feature_names: Sequence[str] | None = None,
     class_names: ClassNames = None,
     axis: Any = None,
+    groups: Any = None,
     title: str = "Models compared",
     command: str | None = None,
     seconds: Mapping[str, float] | None = None,
@@ -56,7 +58,7 @@ def write_comparison(
     models : mapping of names to fitted estimators of deepnmf
     path : str or path
         The file; it is written beside and moved into place, so that it is never half there.
-    X, y, image_shape, feature_names, class_names, axis, title, command : see `write_report`
+    X, y, image_shape, feature_names, class_names, axis, groups, title, command : see `write_report`
     seconds : mapping of the same names to numbers, optional
         How long each fit took.
 
@@ -80,26 +82,35 @@ def write_comparison(
     taken = dict(seconds or {})
     for name in taken.keys() - models.keys():
         raise ValueError(f"seconds has the name {name!r}, but models has not: expected names of models.")
-    displays = [display_of(model, image_shape, feature_names, axis) for model in map(checked_model, models.values())]
+    first, *_ = map(checked_model, models.values())
+    display = display_of(first, image_shape, feature_names, axis)
     entries = [
-        Entry(str(name), Subject.of(model, X, y, class_names), taken.get(name)) for name, model in models.items()
+        Entry(str(name), Subject.of(model, X, y, class_names, groups), taken.get(name))
+        for name, model in models.items()
     ]
+    write_entries(entries, path, display, title=str(title), command=command)
+
+
+def write_entries(
+    entries: Sequence[Entry], path: str | os.PathLike[str], display: Display, *, title: str, command: str | None
+) -> None:
+    """Write the page of models that have been scored already; see `write_comparison`."""
     data = [
         {
             "name": entry.name,
             "features": packed_features(entry.subject.model, entry.subject.codes[-1], display, MOST_FEATURES),
         }
-        for entry, display in zip(entries, displays, strict=True)
+        for entry in entries
     ]
     write_page(
         path,
         "comparison.html",
         SCRIPTS,
         {"models": data},
-        title=str(title),
+        title=title,
         entries=entries,
         labelled=entries[0].subject.labels is not None,
-        timed=bool(taken),
+        timed=any(entry.seconds is not None for entry in entries),
         most=MOST_FEATURES,
         versions=versions(),
         reproduce=command,

@@ -73,7 +73,7 @@ class Pictures:
         palette = diverging_palette() if signed else grey_palette()
         png = coloured_png(sheet) if sheet.ndim == 3 else indexed_png(sheet, palette)
         height, width = self._drawn_shape[:2]
-        return {"kind": self.kind, "png": png, "columns": columns, "height": height, "width": width}
+        return {"kind": self.kind, "png": png, "columns": columns, "height": height, "width": width, "signed": signed}
 
     def _coarse(self, pictures: Array) -> Array:
         """Means over squares of pixels, over what is there of them."""

@@ -8,6 +8,7 @@ from deepnmf.arrays import Matrix
 from deepnmf.models.factorization import Factorization
 from deepnmf.plotting.groups import ClassNames
 from deepnmf.plotting.shapes import ImageShape
+from deepnmf.report.display import Display
 from deepnmf.report.figures import packed_loss, packed_map, packed_profile
 from deepnmf.report.hierarchy import packed_layers
 from deepnmf.report.origin import python_lines, settings, versions
@@ -36,6 +37,7 @@ def write_report(
     sample_names: Sequence[str] | None = None,
     class_names: ClassNames = None,
     axis: Any = None,
+    groups: Any = None,
     title: str | None = None,
     command: str | None = None,
     seconds: float | None = None,
@@ -58,7 +60,7 @@ def write_report(
         Data to show the model at work on, in any form that its `transform` takes.
     y : array-like of shape (n_samples,), optional
         Labels, -1, None or NaN where unknown; of several columns, the last counts. Without labels, samples are
-        grouped by k-means on the codes of the top layer.
+        grouped by `groups`, or else by k-means on the codes of the top layer.
     image_shape : (int, int) or (int, int, 3), optional
         Height and width of a sample as a picture, its rows laid end to end; with 3, red, green and blue follow each
         other.
@@ -68,6 +70,9 @@ def write_report(
         ``class_names[label]`` is shown in place of a label.
     axis : array-like of shape (n_features,), optional
         Where the input features are on the x axis of curves, such as wavelengths.
+    groups : array-like of shape (n_samples,), optional
+        The recording each row belongs to, by number or name. Models that pool codes over neighbouring rows do so
+        within it; up to 100 recordings have a colour and a profile of their own where there are no labels.
     title : str, optional
         By default the name of the model's class.
     command : str, optional
@@ -91,8 +96,41 @@ def write_report(
     """
     check_place(path)
     display = display_of(checked_model(model), image_shape, feature_names, axis)
-    subject = Subject.of(model, X, y, class_names)
-    n_samples = subject.rows.n_samples
+    subject = Subject.of(model, X, y, class_names, groups)
+    options = [
+        ("image_shape", image_shape),
+        ("feature_names", feature_names),
+        ("sample_names", sample_names),
+        ("class_names", class_names),
+        ("axis", axis),
+        ("groups", groups),
+        ("title", title),
+    ]
+    write_subject(
+        subject,
+        path,
+        display,
+        sample_names=sample_names,
+        grouped=groups is not None,
+        title=type(model).__name__ if title is None else str(title),
+        reproduce=command or python_lines(model, os.fspath(path), y is not None, options),
+        seconds=seconds,
+    )
+
+
+def write_subject(
+    subject: Subject,
+    path: str | os.PathLike[str],
+    display: Display,
+    *,
+    sample_names: Sequence[str] | None,
+    grouped: bool,
+    title: str,
+    reproduce: str,
+    seconds: float | None,
+) -> None:
+    """Write the page of a subject that has been scored already; see `write_report`."""
+    model, n_samples = subject.model, subject.rows.n_samples
     names = None if sample_names is None else checked_names(sample_names, n_samples, "sample_names", "sample")
     samples = packed_samples(subject, display, names)
     data = {
@@ -104,20 +142,12 @@ def write_report(
         "profile": packed_profile(subject),
         "loss": packed_loss(model.loss_curve_),
     }
-    options = [
-        ("image_shape", image_shape),
-        ("feature_names", feature_names),
-        ("sample_names", sample_names),
-        ("class_names", class_names),
-        ("axis", axis),
-        ("title", title),
-    ]
     write_page(
         path,
         "report.html",
         SCRIPTS,
         data,
-        title=type(model).__name__ if title is None else str(title),
+        title=title,
         name=type(model).__name__,
         subject=subject,
         sizes=[len(C) for C in model.features_],
@@ -126,8 +156,9 @@ def write_report(
         settings=settings(model),
         versions=versions(),
         pools=_pools(model),
+        grouped=grouped,
         random=model.get_params()["random_state"] is None,
-        reproduce=command or python_lines(model, os.fspath(path), y is not None, options),
+        reproduce=reproduce,
     )
 
 

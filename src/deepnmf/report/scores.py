@@ -1,4 +1,5 @@
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ class LayerScore:
     nmi: float | None
 
 
-def layer_scores(model: Factorization, X: Matrix, y: Any = None) -> list[LayerScore]:
+def layer_scores(model: Factorization, X: Matrix, y: Any = None, *, groups: Any = None) -> list[LayerScore]:
     """Score every layer of a fitted model.
 
     Parameters
@@ -32,6 +33,8 @@ def layer_scores(model: Factorization, X: Matrix, y: Any = None) -> list[LayerSc
     X : array-like or sparse matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,), optional
         Labels, -1, None or NaN where unknown; of several columns, the last counts.
+    groups : array-like of shape (n_samples,), optional
+        The recording each row belongs to, for models that pool codes over neighbouring rows.
 
     Returns
     -------
@@ -54,14 +57,15 @@ def layer_scores(model: Factorization, X: Matrix, y: Any = None) -> list[LayerSc
     True
     """
     check_is_fitted(model)
-    codes = encoded_layers(model, X)
+    codes = encoded_layers(model, X, groups)
     errors, _ = squared_errors(model, Rows(X), codes)
     return scores_of(model, codes, errors, labelled(y, len(codes[0])))
 
 
-def encoded_layers(model: Factorization, X: Matrix) -> list[Array]:
-    """Codes of X at every layer, the lowest first."""
-    return [np.asarray(model.encode(X, layer)) for layer in range(len(model.features_))]
+def encoded_layers(model: Factorization, X: Matrix, groups: Any = None) -> list[Array]:
+    """Codes of X at every layer, the lowest first, pooled within the groups where the model pools."""
+    known = {} if groups is None or "groups" not in signature(model.encode).parameters else {"groups": groups}
+    return [np.asarray(model.encode(X, layer, **known)) for layer in range(len(model.features_))]
 
 
 def scores_of(

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.models.factorization import Factorization
-from deepnmf.plotting.groups import ClassNames, Groups, groups_of, labelled
+from deepnmf.plotting.groups import ClassNames, Groups, groups_of, labelled, recorded
 from deepnmf.plotting.shapes import ImageShape, check_image_shape
 from deepnmf.report.display import Curves, Display, Pictures, Words
 from deepnmf.report.rows import Rows, squared_errors
@@ -29,19 +29,21 @@ class Subject:
     labels: Groups | None
 
     @classmethod
-    def of(cls, model: Factorization, X: Matrix, y: Any = None, class_names: ClassNames = None) -> "Subject":
+    def of(
+        cls, model: Factorization, X: Matrix, y: Any = None, class_names: ClassNames = None, groups: Any = None
+    ) -> "Subject":
         """Encode and score X once, for all that is shown."""
         checked_model(model)
-        codes, rows = encoded_layers(model, X), Rows(X)
+        codes, rows = encoded_layers(model, X, groups), Rows(X)
         errors, sqnorm = squared_errors(model, rows, codes)
-        labels = labelled(y, rows.n_samples, class_names)
+        labels, recordings = labelled(y, rows.n_samples, class_names), recorded(groups, rows.n_samples)
         return cls(
             model=model,
             rows=rows,
             codes=codes,
             scores=scores_of(model, codes, errors, labels),
             explained=1 - float(errors[-1]) / sqnorm if sqnorm > 0 else 1.0,
-            groups=labels or groups_of(None, codes[-1]),
+            groups=labels or recordings or groups_of(None, codes[-1]),
             labels=labels,
         )
 

@@ -12,20 +12,22 @@ from sklearn.preprocessing import normalize
 from deepnmf.arrays import Array, Matrix
 from deepnmf.metrics import clustering_accuracy, nmi, purity
 from deepnmf.models import NMF, DeepNSNMF, MultilayerNMF, SparseDeepNMF
-from deepnmf.reproduction.clustering import RESTARTS, scores
+from deepnmf.reproduction.clustering import PROTOCOLS, RESTARTS, scores
 from deepnmf.reproduction.experiment import Plan, Trial
-from deepnmf.reproduction.results import Results, Row
+from deepnmf.reproduction.results import Results, Row, Value
 
 __all__ = [
     "DEEP",
     "MODELS",
     "Layer",
     "contender",
+    "described_protocols",
     "described_starts",
     "layer_scores",
     "layers_of",
     "own_names",
     "relative_error",
+    "score_rows",
     "starts",
     "top_names",
 ]
@@ -73,6 +75,23 @@ def described_starts(results: Results) -> str:
         f"Every model is fitted from its default start, which is not random, and from {draws} random ones (mean and deviation). Deep NMF is `SparseDeepNMF` without a\n"
         "penalty; multilayer NMF is fitted layer upon layer and never as a whole; Deep nsNMF has its default smoothing. Everything else is at its default too."
     )
+
+
+def described_protocols(results: Results) -> str:
+    """How k-means was scored where nothing else is chosen."""
+    protocols = "\n".join(f"- `{protocol}`: {said}." for protocol, said in PROTOCOLS.items())
+    chosen = "No setting is tried here: the protocols differ by the restart of k-means only."
+    return f"{protocols}\n\n{chosen} {described_starts(results)}"
+
+
+def score_rows(some: Results, start: Value, measures: Sequence[str]) -> list[list[Any]]:
+    """A row a layer of every model: its size, the measures, over random starts with their deviation, and the error."""
+    rows = []
+    for model, layer in product(MODELS, some.distinct("layer")):
+        if found := some.where(start=start, model=model, layer=layer):
+            cells = [found.spread(m) if start == "random" else f"{found.mean(m):.3f}" for m in measures]
+            rows.append([model, layer, found.rows[0]["size"], *cells, f"{found.mean('error'):.4f}"])
+    return rows
 
 
 def layers_of(model: Any, X: Matrix) -> list[Layer]:

@@ -11,14 +11,16 @@ from deepnmf.reproduction.beyond import (
     DEEP,
     MODELS,
     contender,
+    described_protocols,
     described_starts,
     layer_scores,
     layers_of,
     own_names,
+    score_rows,
     starts,
     top_names,
 )
-from deepnmf.reproduction.clustering import PROTOCOLS, RESTARTS
+from deepnmf.reproduction.clustering import RESTARTS
 from deepnmf.reproduction.experiment import Data, Experiment, Plan, Trial
 from deepnmf.reproduction.pages import table
 from deepnmf.reproduction.results import Results, Row, Value
@@ -162,12 +164,8 @@ def _run_pbmc(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
 
 def _pbmc_table(some: Results, start: Value) -> str:
     head = ["model", "layer", "features", "NMI, `paper`", "NMI, `blind`", "accuracy, `paper`", "accuracy, `blind`"]
-    rows = []
-    for model, layer in product(MODELS, some.distinct("layer")):
-        if found := some.where(start=start, model=model, layer=layer):
-            cells = [found.spread(m) if start == "random" else f"{found.mean(m):.3f}" for m in PBMC_MEASURES]
-            rows.append([model, layer, found.rows[0]["size"], *cells, f"{found.mean('error'):.4f}"])
-    return table([*head, "NMI of the strongest features", "relative error of the fit"], rows)
+    head += ["NMI of the strongest features", "relative error of the fit"]
+    return table(head, score_rows(some, start, PBMC_MEASURES))
 
 
 def _pbmc_findings(some: Results) -> str:
@@ -191,8 +189,7 @@ def _pbmc_page(results: Results) -> str:
     parts = [
         "Blood cells (PBMC 68k, scanpy's reduced set): 700 cells, 765 genes, log-normalised counts, sparse; ten types, which were themselves assigned by similarity of\n"
         f"expression. Ten features on top. k-means on the codes of each layer with ten clusters, {RESTARTS} restarts.",
-        "\n".join(f"- `{protocol}`: {said}." for protocol, said in PROTOCOLS.items()),
-        "No setting is tried here: the protocols differ by the restart of k-means only. " + described_starts(layers),
+        described_protocols(layers),
         "## Findings",
         _pbmc_findings(layers),
     ]

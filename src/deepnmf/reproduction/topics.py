@@ -12,13 +12,14 @@ from deepnmf.reproduction.beyond import (
     DEEP,
     MODELS,
     contender,
-    described_starts,
+    described_protocols,
     layer_scores,
     layers_of,
+    score_rows,
     starts,
     top_names,
 )
-from deepnmf.reproduction.clustering import PROTOCOLS, RESTARTS
+from deepnmf.reproduction.clustering import RESTARTS
 from deepnmf.reproduction.experiment import Data, Experiment, Plan, Trial
 from deepnmf.reproduction.pages import table
 from deepnmf.reproduction.results import Results, Row
@@ -82,12 +83,7 @@ def _score_table(some: Results, start: str) -> str:
         "strongest_nmi",
         "purity",
     )
-    rows = []
-    for model, layer in product(MODELS, some.distinct("layer")):
-        if found := some.where(start=start, model=model, layer=layer):
-            cells = [found.spread(m) if start == "random" else f"{found.mean(m):.3f}" for m in measures]
-            rows.append([model, layer, found.rows[0]["size"], *cells, f"{found.mean('error'):.4f}"])
-    return table(head, rows)
+    return table(head, score_rows(some, start, measures))
 
 
 def _topic_tables(results: Results, model: str) -> str:
@@ -131,8 +127,7 @@ def _page(results: Results) -> str:
         "BBC news: 2225 documents of five classes, 9635 stemmed words, tf-idf, rows at unit norm. Five topics on top, as there are classes; deep models have more topics\n"
         f"below. k-means on the codes of each layer with as many clusters as classes, {RESTARTS} restarts; beside it,\n"
         "each document in the cluster of its strongest topic.",
-        "\n".join(f"- `{protocol}`: {said}." for protocol, said in PROTOCOLS.items()),
-        "No setting is tried here: the protocols differ by the restart of k-means only. " + described_starts(layers),
+        described_protocols(layers),
         "## Findings",
         _findings(layers),
         "## Default start",

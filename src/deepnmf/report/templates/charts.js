@@ -75,7 +75,7 @@ function groupName(group) {
 
 /** A group in a sentence; a cluster's name says what it is. */
 function groupPhrase(group) {
-  return data.groups.kind === "cluster" ? groupName(group) : `class ${groupName(group)}`;
+  return data.groups.kind === "cluster" ? groupName(group) : `${data.groups.kind} ${groupName(group)}`;
 }
 
 /** The map, with a layer to choose and groups to single out. */
@@ -164,7 +164,7 @@ function profileTable(layer) {
   });
   const note = [];
   if (features.length < data.layers[layer].size) note.push(`the ${features.length} strongest of ${data.layers[layer].size} features`);
-  if (means.length < counts.length) note.push(`the first ${means.length} of ${counts.length} ${data.groups.kind}es`);
+  if (means.length < counts.length) note.push(`the first ${means.length} of ${plural(counts.length, data.groups.kind)}`);
   const head = el("thead", {}, el("tr", {}, el("th", {}, "feature"), ...headings));
   return el("table", { class: `profile of-${data.layers[layer].pack.kind}` }, el("caption", {}, note.join(", ")), head, el("tbody", {}, ...rows));
 }

@@ -24,6 +24,12 @@ function drawn(pack, place, label, large = false) {
   return draw(pack, place, label, large);
 }
 
+/** What the colours of a kind of drawing mean, where they mean something. */
+function colours(kind, signed) {
+  if (signed) return kind === "words" ? " Blue is negative." : " Red is positive, blue is negative.";
+  return kind === "picture" ? " Bright is large, black is zero." : "";
+}
+
 function drawnPicture(pack, place, label) {
   const { width, height, columns } = pack;
   const canvas = el("canvas", { class: "picture", role: "img", "aria-label": label, width, height });
@@ -40,7 +46,7 @@ const FEW_WORDS = 5;
 
 function drawnWords(pack, place, label, large) {
   const words = pack.words[place];
-  if (!words.length) return el("p", { class: "words empty" }, "no words");
+  if (!words.length) return el("p", { class: "words empty" }, "all zero");
   if (!large) {
     const list = el("ol", { class: "words", "aria-label": label });
     words.slice(0, FEW_WORDS).forEach(([word, weight]) =>

@@ -39,12 +39,17 @@ function percent(share) {
 }
 
 function plural(count, word) {
-  return `${count} ${word}${count === 1 ? "" : "s"}`;
+  return `${whole(count)} ${word}${count === 1 ? "" : word.endsWith("s") ? "es" : "s"}`;
+}
+
+/** A count as people write it. */
+function whole(count) {
+  return count.toLocaleString("en");
 }
 
 /**
  * A grid of links with one stop for the tab key, within which the arrow keys lead on.
- * Only the first so many are there until the rest is asked for.
+ * Only the first so many are there until the rest is asked for, unless the rest is a few only.
  */
 function grid(links, kind, limit = Infinity) {
   const box = el("div", { class: `grid of-${kind}` });
@@ -53,17 +58,18 @@ function grid(links, kind, limit = Infinity) {
     link.tabIndex = box.childElementCount ? -1 : 0;
     box.append(link);
   });
-  add(0, limit);
+  const shown = links.length <= limit * 1.125 ? links.length : limit;
+  add(0, shown);
   box.addEventListener("keydown", (event) => walk(event, box));
   box.addEventListener("focusin", (event) => {
     for (const link of box.children) link.tabIndex = link.contains(event.target) ? 0 : -1;
   });
-  if (links.length <= limit) return box;
-  const more = el("button", { type: "button", class: "more" }, `Show the other ${links.length - limit}`);
+  if (links.length === shown) return box;
+  const more = el("button", { type: "button", class: "more" }, `Show the other ${whole(links.length - shown)}`);
   more.addEventListener("click", () => {
-    add(limit, links.length);
+    add(shown, links.length);
     more.remove();
-    box.children[limit].focus();
+    box.children[shown].focus();
   });
   return el("div", {}, box, more);
 }

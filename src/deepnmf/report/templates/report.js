@@ -18,8 +18,7 @@ function fillLayers() {
         el("h3", {}, `Layer ${layer + 1}`, el("small", {}, note)), grid(links, pack.kind, FIRST_FEATURES)),
     );
   }
-  const colours = data.signed ? " Red is positive, blue is negative." : " Bright is large, black is zero.";
-  if (data.signed || data.layers[0].pack.kind === "picture") document.getElementById("colours").textContent = colours;
+  document.getElementById("colours").textContent = colours(data.layers[0].pack.kind, data.signed);
 }
 
 function fillSamples() {
@@ -41,7 +40,7 @@ function fillSamples() {
     if (event.key === "Enter" && matching.length) location.hash = address([["s", matching[0]]]);
   });
   if (rows.length < total) {
-    document.getElementById("samples-hint").append(` Here are ${rows.length} of ${total}, spread over every ${data.groups.kind}.`);
+    document.getElementById("samples-hint").append(` Here are ${rows.length} of ${whole(total)}, spread over every ${data.groups.kind}.`);
   }
   show();
 }

@@ -34,6 +34,13 @@ function sampleName(row) {
   return data.samples.names ? data.samples.names[data.samples.rows.indexOf(row)] : `sample ${row}`;
 }
 
+/** A sample's name without its folder or recording, where that is its group, which stands below it. */
+function ownName(row, group) {
+  const name = sampleName(row);
+  const known = [`${groupName(group)}/`, `${groupName(group)} `].find((start) => name.startsWith(start));
+  return known ? name.slice(known.length) : name;
+}
+
 function stepName([kind, index]) {
   return kind === "s" ? sampleName(index) : featureName(kind - 1, index);
 }
@@ -58,7 +65,8 @@ function sampleTile(trail, row, weight = null) {
   const place = data.samples.rows.indexOf(row);
   const pack = data.samples.packs[0];
   const group = data.samples.groups[place];
-  const caption = el("span", { class: "caption" }, el("span", { class: "index" }, data.samples.names ? sampleName(row) : String(row)));
+  const named = data.samples.names !== null;
+  const caption = el("span", { class: named ? "caption named" : "caption" }, el("span", { class: "index" }, named ? ownName(row, group) : String(row)));
   caption.append(el("span", { class: "number" }, weight === null ? groupName(group) : number(weight)));
   const picture = drawn(pack, place, `${sampleName(row)}, ${groupPhrase(group)}`);
   return el("a", { class: "tile", href: address(onwards(trail, "s", row)), "data-sample": row }, picture, caption);

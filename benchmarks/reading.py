@@ -1,0 +1,181 @@
+"""Readers of tables: `python -m benchmarks.reading > docs/benchmarks/reading.md`, the page of decision 14.
+
+Writes files of 24 and twice 300 MB into a temporary folder, reads each in processes of their own, and deletes them.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+ROWS_AT_ONCE = 1000
+LETTERS = 70  # of an error
+ROOM = 10**9  # bytes, above what the files take together
+
+
+def by_deepnmf(path):
+    """By pyarrow in blocks, on one thread; what was told of the progress is counted."""
+    from deepnmf.reading import read  # noqa: PLC0415 - in the process that reads by it alone
+
+    told = []
+    X = read(path, on_bytes=lambda *progress: told.append(progress)).X
+    return X, len(told)
+
+
+def by_pyarrow(path):
+    """The whole table at once, on all threads."""
+    from pyarrow import csv  # noqa: PLC0415
+
+    return np.column_stack([column.to_numpy() for column in csv.read_csv(path).columns]), 0
+
+
+def by_polars(path):
+    """The same."""
+    import polars  # noqa: PLC0415
+
+    return polars.read_csv(path).to_numpy(), 0
+
+
+def by_pandas(path):
+    """By its own parser in C."""
+    import pandas  # noqa: PLC0415
+
+    return pandas.read_csv(path).to_numpy(), 0
+
+
+def by_numpy(path):
+    """By numpy's parser in C."""
+    return np.loadtxt(path, delimiter=",", skiprows=1), 0
+
+
+READERS = {
+    "deepnmf": by_deepnmf,
+    "pyarrow, the table at once": by_pyarrow,
+    "polars": by_polars,
+    "pandas": by_pandas,
+    "`numpy.loadtxt`": by_numpy,
+}
+
+
+# ------------------------------------------------------------------------------------------ the files
+
+
+def write(path, n_rows, n_columns, decimals):
+    """Uniform numbers of one digit and so many decimals, as letters and a piece at a time."""
+    rng, width = np.random.default_rng(0), decimals + 3 if decimals else 2
+    with path.open("wb") as file:
+        file.write(",".join(f"p{j}" for j in range(n_columns)).encode() + b"\n")
+        for _ in range(0, n_rows, ROWS_AT_ONCE):
+            cells = rng.integers(ord("0"), ord("9"), (ROWS_AT_ONCE, n_columns, width), np.uint8, endpoint=True)
+            cells[..., 1 : width - 1 : width] = ord(".")
+            cells[..., -1] = ord(",")
+            cells[:, -1, -1] = ord("\n")
+            file.write(cells.tobytes())
+    return path
+
+
+def outcome(reader, text, folder):
+    """What a reader makes of a small file: numbers, or that it refuses."""
+    path = Path(folder) / "small.csv"
+    path.write_text(text)
+    try:
+        last_row, last_column = np.asarray(READERS[reader](path)[0], dtype=float)[-1]
+    except Exception as error:  # every library has its own
+        return f"refused: {' '.join(str(error).split()).replace(f'{path}, ', '')[:LETTERS]}"
+    return f"{last_row:g}, {last_column:g}"
+
+
+# ---------------------------------------------------------------------------------- what is measured
+
+
+def measured(reader, path):
+    """What the process of one reader does: read, and say how long it took and how much memory the process had."""
+    READERS[reader](path.with_name("warm.csv"))
+    began, worked = time.perf_counter(), time.process_time()
+    X, told = READERS[reader](path)
+    took = {"seconds": time.perf_counter() - began, "processor": time.process_time() - worked}
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    peak = int(status["VmHWM"].split()[0]) * 1024
+    print(json.dumps({**took, "peak": peak, "dtype": str(X.dtype), "told": told}))
+
+
+def in_a_process(reader, path, repeats):
+    """The same from outside, the best of some."""
+    command = [sys.executable, "-m", "benchmarks.reading", "--reader", reader, "--path", str(path)]
+    runs = [
+        json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout) for _ in range(repeats)
+    ]
+    best = {what: min(run[what] for run in runs) for what in ("seconds", "processor")}
+    return {**runs[0], **best, "peak": max(run["peak"] for run in runs)}
+
+
+def rows_of(path, repeats):
+    """A row a reader."""
+    from benchmarks.speed.timing import in_seconds  # noqa: PLC0415 - not in the processes that are measured
+
+    size = path.stat().st_size
+    for reader in READERS:
+        found = in_a_process(reader, path, repeats)
+        yield [
+            reader,
+            in_seconds(found["seconds"]),
+            in_seconds(found["processor"]),
+            f"{found['peak'] / 1e6:.0f} MB",
+            f"{found['peak'] / size:.1f}",
+            found["dtype"],
+            found["told"] or "",
+        ]
+
+
+FILES = {
+    "Rows of 431 numbers with four decimals": ((8000, 431, 4), 5),
+    "As many columns, 100 000 rows": ((100_000, 431, 4), 2),
+    "One digit a number, the worst case: 100 000 rows of 1500": ((100_000, 1500, 0), 2),
+}
+HEAD = ["by", "seconds", "processor's seconds", "memory of the process", "times the file", "as", "progress told"]
+
+
+def main():
+    """Print the page."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--reader", choices=READERS, help=argparse.SUPPRESS)
+    parser.add_argument("--path", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.reader:
+        return measured(options.reader, options.path)
+    if shutil.disk_usage(tempfile.gettempdir()).free < ROOM:
+        return print(f"There is no room for {ROOM / 1e9:.0f} GB in {tempfile.gettempdir()}.")
+    from benchmarks.page import described, machine, table, versions  # noqa: PLC0415 - the same
+
+    print("# Reading tables\n")
+    print(f"Made by `python -m benchmarks.reading`. {machine()} {described()}")
+    print(f"{versions(['pyarrow', 'polars', 'pandas'])}.\n")
+    print(
+        "A `.csv` read into one array, each time in a process of its own. Seconds are the best, with the file in the "
+        "system's cache and the libraries loaded; those of the processor, of all threads together, depend less on what "
+        f"else the machine does, whose load was {os.getloadavg()[0]:.1f} when this began. Memory is the most that the "
+        "whole process had resident, the libraries and the array among it. `deepnmf` is `deepnmf.reading.read`, that is "
+        "pyarrow in blocks on one thread; the last column counts how often it told how far it is."
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        write(Path(folder) / "warm.csv", ROWS_AT_ONCE, 2, 1)
+        for title, (shape, repeats) in FILES.items():
+            path = write(Path(folder) / "table.csv", *shape)
+            print(f"\n## {title}\n\n{path.stat().st_size / 1e6:.0f} MB, read {repeats} times.\n", flush=True)
+            print(table(HEAD, rows_of(path, repeats)), flush=True)
+        print("\n## Rows that are not whole\n\nThe last row of two columns, as it was read.\n")
+        short, empty = "a,b\n1,2\n3\n", "a,b\n1,2\n3,\n"
+        answers = [[reader, outcome(reader, short, folder), outcome(reader, empty, folder)] for reader in READERS]
+        print(table(["by", "a cell too few: `3`", "an empty cell: `3,`"], answers))
+    return None
+
+
+if __name__ == "__main__":
+    main()
