@@ -1,5 +1,6 @@
 """Block coordinate descent on a linear chain: one pass over X a sweep, whatever the depth."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -252,8 +253,8 @@ def rounding(engine: Engine, sqnorm: float, loss: float) -> float:
 
 
 def relative(violation: float, size: float) -> float:
-    """√(violation/size); nothing to fit is a fit."""
-    return float(np.sqrt(violation / size)) if size > 0 else 0.0
+    """√(violation/size); nothing to fit is a fit, and rounding may leave a violation below 0."""
+    return math.sqrt(max(float(violation), 0.0) / float(size)) if size > 0 else 0.0
 
 
 def lifted(codes: Array, chain: Chain) -> tuple[Array, Chain]:
