@@ -32,6 +32,7 @@ from deepnmf.solvers import (
     NNDSVD,
     SOLVERS,
     ActivatedState,
+    ChainDescent,
     CoupledDescent,
     Descent,
     History,
@@ -41,6 +42,7 @@ from deepnmf.solvers import (
     Stack,
     State,
     encode_rows,
+    kkt_residual,
     linear_descent,
     minimise,
     nonnegative_start,
@@ -260,7 +262,7 @@ class ChainEstimator(BatchLearner):
         objective = self._objective(len(task.sizes), engine)
         descent = self._descent(engine, replace(objective, graphs=task.graphs))
         tol, drop = self._tolerances
-        return minimise(
+        state, history = minimise(
             descent.advance,
             descent.start(*self._begin(engine, task), refined=task.start.warm or len(task.sizes) > 1),
             max_iter=self.max_iter,
@@ -269,6 +271,10 @@ class ChainEstimator(BatchLearner):
             run=task.run,
             on_sweep=task.on_sweep,
         )
+        self.__dict__.pop("kkt_residual_", None)
+        if isinstance(descent, ChainDescent):
+            self.kkt_residual_ = kkt_residual(descent, state.codes, state.chain)
+        return state, history
 
     def _descent(self, engine: Engine, objective: Objective) -> Descent[Any]:
         """Return what makes the sweeps of the fine-tuning."""

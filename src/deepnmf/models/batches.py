@@ -59,7 +59,8 @@ class BatchLearner(FittedChain):
         The first batch is fitted as by `fit`, with its start and its pre-training. After that the factors are fitted to
         statistics of all batches, in which older ones fade: about an eighth of the rows so far count. Several epochs
         over batches in random order come near a fit of all rows at once; larger batches come nearer. `codes_` and
-        `reconstruction_err_` are those of the last batch; its loss is added to `loss_curve_`.
+        `reconstruction_err_` are those of the last batch; its loss is added to `loss_curve_`. After the second one
+        there is no `kkt_residual_`: the factors are then those of statistics, not of an objective of the batch.
 
         Parameters
         ----------
@@ -98,6 +99,7 @@ class BatchLearner(FittedChain):
             state, memory = learn_batch(engine, objective, SOLVERS[self._solver_name], chain, memory)
             self._keep(engine, state)
         self._give_back(unit)
+        self.__dict__.pop("kkt_residual_", None)  # factors fit faded statistics, no objective of this batch
         self._memory, self.n_samples_seen_ = memory, memory.n_seen
         self.loss_curve_ = np.append(self.loss_curve_, state.loss * unit * unit)
         self.n_iter_, self.stop_reason_ = self.n_iter_ + 1, "batch"

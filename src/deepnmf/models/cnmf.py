@@ -86,6 +86,8 @@ class CNMF(PlainNMF):
         ½‖X - A V Z‖² after each sweep.
     n_iter_ : int
     stop_reason_ : {"decrease", "optimality", "max_iter", "interrupted", "on_sweep"}
+    kkt_residual_ : float
+        How far from a stationary point V and Z are, as in `NMF`.
     n_features_in_, feature_names_in_
 
     Examples

@@ -92,6 +92,10 @@ class NMF(PlainNMF):
         ½‖X - HZ‖² plus penalties after each sweep.
     n_iter_ : int
     stop_reason_ : {"decrease", "optimality", "max_iter", "interrupted", "on_sweep"}
+    kkt_residual_ : float
+        How far from a stationary point the result is: the larger of ‖∇₊H‖/‖XZᵀ‖ and ‖∇₊Z‖/‖HᵀX‖, with ∇₊ the gradient
+        of the objective without what points below 0 at a zero, at the final codes and features in the scale they were
+        optimised in. 0 at a stationary point; absent after a second `partial_fit`.
     n_features_in_, feature_names_in_
 
     Examples

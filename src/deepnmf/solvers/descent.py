@@ -200,12 +200,13 @@ class ChainDescent:
                 moved = over_columns(self.engine.workers, self.solver, chain.factors[layer], problem, n_inner)
                 size = inner(problem.linear, problem.linear)
             else:
-                moved = self._free_factor(chain, layer, stats)
+                moved = self.free_factor(chain, layer, stats)
             chain = chain.with_factor(layer, moved.Z)
             optimality = max(optimality, relative(moved.violation, size))
         return chain, optimality
 
-    def _free_factor(self, chain: Chain, layer: int, stats: Statistics) -> Moved:
+    def free_factor(self, chain: Chain, layer: int, stats: Statistics) -> Moved:
+        """The best factor of any sign, and the squared gradient before."""
         return Moved(*least_change(chain, layer, stats))
 
     def _steps_on_factor(self, chain: Chain, layer: int) -> int:
