@@ -18,6 +18,7 @@ ORDINARY = {"float64": 2.0**100, "float32": 2.0**30}  # root mean squares up to 
 PROMISED = {"float64": 150, "float32": 30}  # powers of ten, in both directions
 MOST = {"float64": 2.0**510, "float32": 2.0**110}  # what leaves room for the codes in their precision
 
+EXACT = 16  # of this power of two, roots are exact down the starts of four layers
 HEAVIEST = 2.0**100  # a weight beside which the fit is lost in rounding
 
 
@@ -50,7 +51,7 @@ def is_ordinary(engine: Engine) -> bool:
 
 
 def unit_of(engine: Engine) -> float:
-    """1 for ordinary rows; the power of two next to the mean of |x| for others."""
+    """1 for ordinary rows; a power of two next to the mean of |x| for others."""
     if is_ordinary(engine):
         return 1.0
     size, name = typical_size(engine), engine.dtype.name
@@ -59,7 +60,7 @@ def unit_of(engine: Engine) -> float:
             f"X has entries of about {size:.1e} in {name}, and sizes from 1e-{PROMISED[name]} to 1e{PROMISED[name]} "
             "are expected: scale X."
         )
-    return float(2.0 ** np.rint(np.log2(size)))
+    return float(2.0 ** (EXACT * np.rint(np.log2(size) / EXACT)))
 
 
 def typical_size(engine: Engine) -> float:
