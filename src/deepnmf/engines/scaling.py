@@ -4,6 +4,7 @@ Rows of ordinary data are left alone. Others are divided by a power of two, whic
 by which: `Engine.unit`. What is learnt from them is that of the data in other units, and models give it back in theirs.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from deepnmf.engines.protocol import Engine, Sums
 from deepnmf.engines.streaming import RowSource, is_streamed
 
 ORDINARY = {"float64": 2.0**100, "float32": 2.0**30}  # root mean squares up to this, and from one by it
+BENT = {"float64": 2.0**40, "float32": 2.0**20}  # the same of models that are others in other units
 PROMISED = {"float64": 150, "float32": 30}  # powers of ten, in both directions
 MOST = {"float64": 2.0**510, "float32": 2.0**110}  # what leaves room for the codes in their precision
 
@@ -44,9 +46,9 @@ def in_units(X: Matrix, unit: float) -> Any:
     return ScaledRows(X, unit) if is_streamed(X) else X * (1 / unit)
 
 
-def is_ordinary(engine: Engine) -> bool:
+def is_ordinary(engine: Engine, limits: Mapping[str, float] | None = None) -> bool:
     """Whether squares of these rows, and squares of those, are sound in their precision; zeros are."""
-    most = ORDINARY[engine.dtype.name]
+    most = (limits or ORDINARY)[engine.dtype.name]
     return 1 / most <= engine.size <= most or typical_size(engine) == 0
 
 
@@ -61,6 +63,16 @@ def unit_of(engine: Engine) -> float:
             "are expected: scale X."
         )
     return float(2.0 ** (EXACT * np.rint(np.log2(size) / EXACT)))
+
+
+def check_bent(engine: Engine, whom: str) -> None:
+    """Refuse rows of a size that a model which is another in other units was not made for."""
+    if not is_ordinary(engine, BENT):
+        most = BENT[engine.dtype.name]
+        raise ValueError(
+            f"X has entries of about {typical_size(engine):.1e}, and {whom} as it is set is another model in other "
+            f"units: root mean squares from {1 / most:.0e} to {most:.0e} are expected: scale X."
+        )
 
 
 def typical_size(engine: Engine) -> float:

@@ -4,7 +4,6 @@ import os
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -18,7 +17,7 @@ from sklearn.utils.validation import _check_n_features, check_array, check_is_fi
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, Workers, is_on_cluster, is_streamed, row_source, rows_of
-from deepnmf.engines.scaling import ORDINARY
+from deepnmf.engines.scaling import check_bent
 from deepnmf.models.checks import FLOATS, check_any_observed, check_observed_non_negative
 from deepnmf.models.layout import Arrays, Layout
 from deepnmf.models.observed import EntryWeight, Observed, observed
@@ -277,14 +276,10 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _rows(self, data: Observed, workers: Workers, unit: float | None = None) -> Engine:
         """Return what passes over the rows, divided by `unit`, or by what makes their size an ordinary one."""
-        rows = partial(rows_of, *data, workers=workers, nonnegative=self._nonnegative)
-        engine = rows(unit=unit if self._has_units else None)
-        if engine.unit != 1 and not self._has_units:
-            most = ORDINARY[engine.dtype.name]
-            raise ValueError(
-                f"X has entries of about {engine.unit:.1e}, and {type(self).__name__} as it is set means another model "
-                f"in other units: a root mean square from {1 / most:.0e} to {most:.0e} is expected, scale X."
-            )
+        unit = unit if self._has_units else 1.0
+        engine = rows_of(*data, workers=workers, nonnegative=self._nonnegative, unit=unit)
+        if not self._has_units:
+            check_bent(engine, type(self).__name__)
         return engine
 
     def _observed(self, X: Matrix, entry_weight: EntryWeight, *, reset: bool) -> Observed:
