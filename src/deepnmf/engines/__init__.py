@@ -1,6 +1,6 @@
 """WHERE the rows are: passes over the data, block by block, on a thread pool."""
 
-from deepnmf.engines.choice import is_on_cluster, rows_of
+from deepnmf.engines.choice import has_holes, is_on_cluster, rows_of
 from deepnmf.engines.holes import HoledBlock, LowRankPlusSparse, RowsWithHoles, SparseHoles, is_holed
 from deepnmf.engines.memory import RowsInMemory
 from deepnmf.engines.protocol import Engine, Step, Sums
@@ -18,6 +18,7 @@ __all__ = [
     "Step",
     "Sums",
     "Workers",
+    "has_holes",
     "is_holed",
     "is_on_cluster",
     "is_streamed",

@@ -3,30 +3,48 @@
 import numpy as np
 from scipy import sparse
 
-from deepnmf.arrays import Matrix
+from deepnmf.arrays import Array, Matrix
 from deepnmf.engines.holes import RowsWithHoles, stored_if_little
 from deepnmf.engines.memory import RowsInMemory
 from deepnmf.engines.protocol import CheckedSizes, Engine
+from deepnmf.engines.scaling import ScaledRows, in_units, unit_of
 from deepnmf.engines.streaming import StreamedRows, is_streamed
 from deepnmf.engines.threads import Workers
 
 
-def rows_of(X: Matrix, weight: Matrix | None = None, *, workers: Workers, nonnegative: bool) -> Engine:
+def rows_of(
+    X: Matrix, weight: Matrix | None = None, *, workers: Workers, nonnegative: bool, unit: float | None = None
+) -> Engine:
     """Read what is not in memory, and leave out holes where there are any or where entries have weights.
 
-    What is read for the first time here is checked here too.
+    What is read for the first time here is checked here too. Rows are divided by `unit`, where that is None by what
+    makes their size an ordinary one.
     """
+    engine = _engine_of(in_units(X, unit or 1.0), weight, workers, nonnegative)
+    if unit is None and (unit := unit_of(engine)) != 1:
+        return rows_of(X, weight, workers=workers, nonnegative=nonnegative, unit=unit)
+    engine.unit = unit
+    return engine
+
+
+def _engine_of(X: Matrix, weight: Matrix | None, workers: Workers, nonnegative: bool) -> Engine:
     if is_on_cluster(X):
         from deepnmf.engines.cluster import RowsOnCluster  # noqa: PLC0415 - dask is imported for its own arrays only
 
         return RowsOnCluster(X, workers, CheckedSizes(nonnegative))
-    if is_streamed(X):
+    if is_streamed(X) or isinstance(X, ScaledRows):
         return StreamedRows(X, workers, nonnegative=nonnegative)
     if weight is not None:
         return RowsWithHoles(X, workers, weight)
-    if not sparse.issparse(X) and np.isnan(X.sum()):
+    if not sparse.issparse(X) and has_holes(X):
         return RowsWithHoles(stored_if_little(X), workers)
     return RowsInMemory(X, workers)
+
+
+def has_holes(X: Array) -> bool:
+    """Whether any entry is NaN, without an array of answers; sums of both signs may overflow to it."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isnan(X.sum()) and np.isnan(X).any())
 
 
 def is_on_cluster(X: Matrix) -> bool:

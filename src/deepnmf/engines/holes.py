@@ -234,6 +234,7 @@ class CompletedRows(Engine):
         self._decoder = np.ascontiguousarray(decoder, dtype=rows.dtype)
         self.n_samples, self.n_features = rows.n_samples, rows.n_features
         self.dtype, self.workers, self.mean, self.sqnorm = rows.dtype, rows.workers, rows.mean, np.nan
+        self.size, self.unit = rows.size, rows.unit
 
     def sweep(
         self, rows: Sequence[Array], step: Step, out: Sequence[Array] | None = None
@@ -273,7 +274,9 @@ def _observed_sizes(X_b: HoledBlock, _: tuple[Array, ...]) -> tuple[tuple[Array,
     """Σ w x², Σ w x and Σ w."""
     observed, weights = X_b.weighted()
     nothing = (np.zeros(shape, observed.dtype) for shape in ((X_b.shape[0], 1), (1, X_b.shape[1])))
-    measured = (X_b.misfit(*nothing), observed.sum(dtype=np.float64), weights.sum(dtype=np.float64))
+    with np.errstate(over="ignore"):  # what is too large is seen to be
+        sqnorm = X_b.misfit(*nothing)
+    measured = (sqnorm, observed.sum(dtype=np.float64), weights.sum(dtype=np.float64))
     return (), tuple(np.asarray(value) for value in measured)
 
 

@@ -1,5 +1,6 @@
 """What every engine offers, whatever the data is made of."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,8 @@ class Engine(ABC):
     dtype: np.dtype[Any]
     sqnorm: float  # over the observed entries
     mean: float
+    size: float  # the root mean square
+    unit: float = 1.0  # what X was divided by, see `deepnmf.engines.scaling`
     workers: Workers
     is_complete = True  # whether every entry was observed, or has been filled in
 
@@ -55,9 +58,9 @@ class Engine(ABC):
     def _measure(self, sizes: Step) -> None:
         """Take ‖X‖² and the mean in a first pass."""
         _, (sqnorm, total, count) = self.sweep((), sizes)
-        self.sqnorm, self.mean = float(sqnorm), float(total) / max(float(count), 1.0)
-        if total != 0 and not np.finfo(self.dtype).tiny <= self.sqnorm <= np.finfo(self.dtype).max:
-            raise ValueError(f"‖X‖² is {self.sqnorm} in {self.dtype}: X is too large or too small, scale it.")
+        entries = max(float(count), 1.0)
+        self.sqnorm, self.mean = float(sqnorm), float(total) / entries
+        self.size = math.sqrt(self.sqnorm / entries)
 
     def completed(self, codes: Array, decoder: Array) -> "Engine":
         """The same rows with what was not observed filled in by a model, H D; here nothing is missing."""
@@ -71,7 +74,8 @@ class Engine(ABC):
 def sizes(X_b: Matrix, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
     """‖X_b‖², the sum of its entries, and how many there are."""
     values = X_b.data[None] if sparse.issparse(X_b) else X_b
-    sqnorm = np.einsum("ij,ij->", values, values, dtype=np.float64)
+    with np.errstate(over="ignore"):  # what is too large is seen to be
+        sqnorm = np.einsum("ij,ij->", values, values, dtype=np.float64)
     count = X_b.shape[0] * X_b.shape[1]
     return (), (np.asarray(sqnorm), np.asarray(values.sum(dtype=np.float64)), np.asarray(count))
 

@@ -43,7 +43,7 @@ class ActivatedEstimator(DeepEstimator):
     def _solved_codes(self, engine: Engine, chain: Chain, task: Task) -> Array:
         if self._between is None:
             return super()._solved_codes(engine, chain, task)
-        penalty = self._objective(chain.depth, (engine.n_samples, engine.n_features)).code_penalty(chain)
+        penalty = self._objective(chain.depth, engine).code_penalty(chain)
         decoders = [chain.smoothed(layer) for layer in range(chain.depth)]
         others = self._codes_before() if task.start.warm else np.empty((0, len(decoders[-1])))
         return self._encoder_of(decoders, penalty, others).encode(engine)

@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, Workers
+from deepnmf.engines.scaling import in_units
 from deepnmf.models.batches import BatchLearner
 from deepnmf.models.checks import (
     as_matrices,
@@ -31,6 +32,7 @@ from deepnmf.solvers import (
     NNDSVD,
     SOLVERS,
     ActivatedState,
+    ChainDescent,
     CoupledDescent,
     Descent,
     History,
@@ -40,6 +42,7 @@ from deepnmf.solvers import (
     Stack,
     State,
     encode_rows,
+    kkt_residual,
     linear_descent,
     minimise,
     nonnegative_start,
@@ -90,11 +93,11 @@ class ChainEstimator(BatchLearner):
         """Return θ_1..θ_m."""
         return (0.0,) * depth
 
-    def _objective(self, depth: int, shape: tuple[int, int]) -> Objective:
-        """Return what fine-tuning minimises."""
+    def _objective(self, depth: int, engine: Engine) -> Objective:
+        """Return what fine-tuning minimises, in the units of the engine."""
         return Objective()
 
-    def _layer_objectives(self, depth: int) -> Sequence[Objective]:
+    def _layer_objectives(self, depth: int, engine: Engine) -> Sequence[Objective]:
         """Return what pre-training minimises, layer by layer."""
         return [Objective()] * depth
 
@@ -137,6 +140,11 @@ class ChainEstimator(BatchLearner):
         return self._between is None and not self._joins_samples
 
     _joins_samples = False
+
+    @property
+    def _has_units(self) -> bool:  # type: ignore[override]
+        """Not where an activation bends large numbers otherwise than small ones, or edges weigh as much as the data."""
+        return self._between is None and getattr(self, "label_graph", None) != "dot"
 
     @property
     def _degree(self) -> float:
@@ -216,6 +224,15 @@ class ChainEstimator(BatchLearner):
             return Start(self._chain_to_go_on_from().factors, warm=True)
         return Start(as_matrices(factors) or (), codes)
 
+    def _start_in_units(self, start: Start, unit: float) -> Start:
+        """A start for data divided by `unit`, in the precision that factors are learnt in."""
+        start = start.in_double()
+        if unit == 1:
+            return start
+        own = self._factor_unit(unit)
+        codes = None if start.codes is None else np.asarray(start.codes) / (unit / own)
+        return replace(start, factors=[Z / own for Z in start.factors], codes=codes)
+
     def _chain_to_go_on_from(self) -> Chain:
         """The factors of the fit before: penalties may hang on the scale, so in that of their optimisation."""
         chain = self._chain.with_row_norms(self._optimised_norms, self._degree)
@@ -230,10 +247,11 @@ class ChainEstimator(BatchLearner):
         sizes = self._sizes(X.shape[1], start.factors)
         check_output_layer(self._output_layer_index, len(sizes))
         self._check_start(X, sizes, start)
-        start = start.in_double()
         with Workers() as workers:  # scikit-learn's neighbours limit BLAS too: only within our own limit is that undone
-            task = Task(sizes, start, self._graphs(X, known, len(sizes)), run, on_sweep)
             engine = self._rows(data, workers)
+            run.unit = engine.unit
+            graphs = self._graphs(in_units(X, engine.unit), known, len(sizes))
+            task = Task(sizes, self._start_in_units(start, engine.unit), graphs, run, on_sweep)
             state, history = self._optimise(engine, task)
             self._keep(engine, state)
         self._memory = None
@@ -241,10 +259,10 @@ class ChainEstimator(BatchLearner):
 
     def _optimise(self, engine: Engine, task: Task) -> tuple[State | ActivatedState, History]:
         """Pre-train, then fine-tune."""
-        objective = self._objective(len(task.sizes), (engine.n_samples, engine.n_features))
+        objective = self._objective(len(task.sizes), engine)
         descent = self._descent(engine, replace(objective, graphs=task.graphs))
         tol, drop = self._tolerances
-        return minimise(
+        state, history = minimise(
             descent.advance,
             descent.start(*self._begin(engine, task), refined=task.start.warm or len(task.sizes) > 1),
             max_iter=self.max_iter,
@@ -253,6 +271,10 @@ class ChainEstimator(BatchLearner):
             run=task.run,
             on_sweep=task.on_sweep,
         )
+        self.__dict__.pop("kkt_residual_", None)
+        if isinstance(descent, ChainDescent):
+            self.kkt_residual_ = kkt_residual(descent, state.codes, state.chain)
+        return state, history
 
     def _descent(self, engine: Engine, objective: Objective) -> Descent[Any]:
         """Return what makes the sweeps of the fine-tuning."""
@@ -270,7 +292,7 @@ class ChainEstimator(BatchLearner):
 
     def _solved_codes(self, engine: Engine, chain: Chain, task: Task) -> Array:
         """Codes that are the best ones for given factors: a start from them is as low as they allow."""
-        objective = self._objective(chain.depth, (engine.n_samples, engine.n_features))
+        objective = self._objective(chain.depth, engine)
         codes = encode_rows(engine, chain.decoder(), objective.code_penalty(chain))
         if not task.graphs:
             return codes
@@ -282,7 +304,7 @@ class ChainEstimator(BatchLearner):
         plan = self._plan(rng, task.run, self._pretrain_max_iter if depth > 1 else 0, self._pretrain_tol)
         objectives = [
             replace(objective, graphs=task.graphs.of_layer(layer))
-            for layer, objective in enumerate(self._layer_objectives(depth))
+            for layer, objective in enumerate(self._layer_objectives(depth, engine))
         ]
         return pretrain(
             self._whole(engine, task, plan) if depth > 1 else engine,
@@ -317,7 +339,7 @@ class ChainEstimator(BatchLearner):
     def _keep(self, engine: Engine, state: State | ActivatedState) -> None:
         """Bring the result into the scale that is handed out and set the fitted attributes."""
         chain = state.chain
-        objective = self._objective(chain.depth, (engine.n_samples, engine.n_features))
+        objective = self._objective(chain.depth, engine)
         penalties = [*self._lower_code_penalties(chain), objective.code_penalty(chain)]
         codes, chain = state.codes, self._balanced(chain)
         scales = self._scales(chain)

@@ -8,9 +8,11 @@ from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, RowsInMemory, Workers
+from deepnmf.engines.scaling import in_units
 from deepnmf.models.base import Init, RandomStateLike, Start, Task
 from deepnmf.models.labels import UNKNOWN, check_two_classes, described_classes, restored_classes, split_labels
 from deepnmf.models.nmf import PlainNMF
+from deepnmf.models.observed import Observed
 from deepnmf.models.resuming import Keeping
 from deepnmf.objective import NO_GRAPHS
 from deepnmf.solvers import NNDSVD, History, OnSweep, Run
@@ -84,6 +86,8 @@ class CNMF(PlainNMF):
         ½‖X - A V Z‖² after each sweep.
     n_iter_ : int
     stop_reason_ : {"decrease", "optimality", "max_iter", "interrupted", "on_sweep"}
+    kkt_residual_ : float
+        How far from a stationary point V and Z are, as in `NMF`.
     n_features_in_, feature_names_in_
 
     Examples
@@ -168,10 +172,11 @@ class CNMF(PlainNMF):
         self._check_start(X, sizes, start)
         if not start.factors:
             self._check_rank_of_groups(sizes[0], (len(groups.counts), X.shape[1]))
-        task = Task(sizes, start.in_double(), NO_GRAPHS, run, on_sweep)
         with Workers() as workers:
-            engine = RowsInMemory(X, workers)
-            grouped = self._grouped(engine, X, groups)
+            engine = self._rows(Observed(X), workers)
+            run.unit = engine.unit
+            task = Task(sizes, self._start_in_units(start, engine.unit), NO_GRAPHS, run, on_sweep)
+            grouped = self._grouped(engine, in_units(X, engine.unit), groups)
             state, history = self._optimise(grouped, task)
             self._keep(engine, replace(state, codes=groups.expanded(state.codes)))
         return history

@@ -55,6 +55,9 @@ class DeepNSNMF(DeepEstimator):
         ½‖X - X̂‖² after each fine-tuning sweep.
     n_iter_ : int
     stop_reason_ : {"decrease", "optimality", "max_iter", "interrupted", "on_sweep"}
+    kkt_residual_ : float
+        How far from a stationary point the result is: the largest relative projected gradient of the objective, as in
+        `NMF`, among the codes of the top layer and the factors.
     n_features_in_, feature_names_in_
 
     Examples

@@ -37,7 +37,7 @@ class DiscriminantNMF(ShallowEstimator):
 
     Attributes
     ----------
-    components_, factors_, features_, codes_, reconstruction_err_, loss_curve_, n_iter_, stop_reason_
+    components_, factors_, features_, codes_, reconstruction_err_, loss_curve_, n_iter_, stop_reason_, kkt_residual_
         See `DeepSemiNMF`; `codes_` are shaped by the labels, `transform` uses none.
 
     Examples

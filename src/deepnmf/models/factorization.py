@@ -17,6 +17,7 @@ from sklearn.utils.validation import _check_n_features, check_array, check_is_fi
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, Workers, is_on_cluster, is_streamed, row_source, rows_of
+from deepnmf.engines.scaling import check_bent
 from deepnmf.models.checks import FLOATS, check_any_observed, check_observed_non_negative
 from deepnmf.models.layout import Arrays, Layout
 from deepnmf.models.observed import EntryWeight, Observed, observed
@@ -32,7 +33,9 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     _masks_nan = False
     _streams = True  # whether rows that are not in memory will do
     _distributes = False  # whether rows of a dask array will do
+    _has_units = True  # whether data in other units have the same model in other units
     _output_layer_index = -1
+    _unit = 1.0  # what the data of the last fit were divided by
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's name and form
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -82,7 +85,8 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             raise
         if run.checkpoints is not None and not run.ended:
             run.checkpoints.finish()
-        self.loss_curve_ = np.array(history.losses)
+        self._give_back(run.unit)
+        self.loss_curve_ = np.array([run.shown(loss) for loss in history.losses])
         self.n_iter_ = len(history.losses)
         self.stop_reason_ = history.stop_reason
         if history.stop_reason == "max_iter" and self.tol > 0:
@@ -93,6 +97,13 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _begins_warm(self, *given: object) -> bool:
         """Whether a fit starts from the one before: where there was one, and no start is given."""
         return bool(self.warm_start) and hasattr(self, "factors_") and all(part is None for part in given)
+
+    def _give_back(self, unit: float) -> None:
+        """Bring what was learnt from data divided by `unit` into the units of the data."""
+        self._unit = unit
+        if unit != 1:
+            self.codes_: list[Array] = [codes * unit for codes in self.codes_]
+            self.reconstruction_err_ *= unit
 
     # ------------------------------------------------------------------------------------- at work
 
@@ -165,7 +176,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         layer = self._layer(layer)
         data = self._observed(X, entry_weight, reset=False)
         with Workers() as workers:
-            return self._encoded(self._rows(data, workers), layer)
+            return self._encoded(self._rows(data, workers, unit=1.0), layer)
 
     def decode(self, H: Array, layer: int = -1) -> Array:
         """Data that codes of any layer stand for.
@@ -263,9 +274,13 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     # ------------------------------------------------------------------------------- checking input
 
-    def _rows(self, data: Observed, workers: Workers) -> Engine:
-        """Return what passes over the rows."""
-        return rows_of(*data, workers=workers, nonnegative=self._nonnegative)
+    def _rows(self, data: Observed, workers: Workers, unit: float | None = None) -> Engine:
+        """Return what passes over the rows, divided by `unit`, or by what makes their size an ordinary one."""
+        unit = unit if self._has_units else 1.0
+        engine = rows_of(*data, workers=workers, nonnegative=self._nonnegative, unit=unit)
+        if not self._has_units:
+            check_bent(engine, type(self).__name__)
+        return engine
 
     def _observed(self, X: Matrix, entry_weight: EntryWeight, *, reset: bool) -> Observed:
         """Check X and the weights of its entries."""

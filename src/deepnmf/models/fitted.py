@@ -1,5 +1,6 @@
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ class FittedChain(Factorization):
         inverse = np.linalg.pinv(self._linear_decoder(layer))
         X = self._validated(X, reset=False)
         with Workers() as workers:
-            rows = self._rows(Observed(X), workers)
+            rows = self._rows(Observed(X), workers, unit=1.0)
             if isinstance(rows, RowsWithHoles):
                 raise ValueError("X has NaN, and project multiplies whole rows; encode leaves out what is missing.")
             return rows.project(inverse.T)
@@ -63,6 +64,21 @@ class FittedChain(Factorization):
         self.features_ = self._features()
         self.components_ = self.features_[-1]
 
+    def _factor_unit(self, unit: float) -> float:
+        """What factors are divided by where data are divided by `unit`: nothing where the codes carry the scale."""
+        return 1.0
+
+    def _give_back(self, unit: float) -> None:
+        own = self._factor_unit(unit)
+        super()._give_back(unit)
+        if own == 1:
+            return
+        self.codes_ = [codes / own for codes in self.codes_]
+        chain = replace(self._chain, factors=tuple(own * Z for Z in self._chain.factors))
+        penalties = [CodePenalty(penalty.gram * own**2, penalty.l1 * unit * own) for penalty in self._code_penalties]
+        norms = [own * norm for norm in self._optimised_norms]
+        self._set_chain(chain, self._code_scales, penalties, norms, chain.factors[0].dtype)
+
     def _features(self) -> list[Array]:
         features = self._chain.features()
         return [inverse_norms(C)[:, None] * C for C in features] if any(self._chain.theta) else features
@@ -73,7 +89,8 @@ class FittedChain(Factorization):
         return (self._code_scales[layer][:, None] * D).astype(D.dtype, copy=False)
 
     def _encoded(self, engine: Engine, layer: int) -> Array:
-        return encode_rows(engine, self._decoder(layer), self._code_penalties[layer])
+        penalty = self._code_penalties[layer]
+        return encode_rows(engine, self._decoder(layer), replace(penalty, l1=penalty.l1 / engine.unit))
 
     def _decoded(self, H: Array, layer: int) -> Array:
         return H @ self._decoder(layer).astype(H.dtype, copy=False)

@@ -144,6 +144,7 @@ class GDNMF(Factorization):
     (5,)
     """
 
+    _has_units = False  # activations bend what is large otherwise than what is small
     _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
         **Factorization._parameter_constraints,
         "layer_sizes": ["array-like", Interval(Integral, 1, None, closed="left"), None],

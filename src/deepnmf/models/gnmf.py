@@ -43,7 +43,7 @@ class GNMF(ShallowEstimator):
 
     Attributes
     ----------
-    components_, factors_, features_, codes_, reconstruction_err_, loss_curve_, n_iter_, stop_reason_
+    components_, factors_, features_, codes_, reconstruction_err_, loss_curve_, n_iter_, stop_reason_, kkt_residual_
         See `DeepSemiNMF`; `codes_` are shaped by the graph, `transform` uses none.
 
     Examples

@@ -112,7 +112,7 @@ class MultilayerNMF(ActivatedEstimator):
         theta = self._smoothing(depth)
         plan = self._plan(check_random_state(self.random_state), task.run, self.max_iter, self.tol, task.on_sweep)
         given, begun = ((), start.factors) if start.warm else (start.factors, ())
-        objectives = self._layer_objectives(depth)
+        objectives = self._layer_objectives(depth, engine)
         stack = pretrain(
             engine, task.sizes, theta, objectives, plan, given=given, begun=begun, activation=self._between
         )

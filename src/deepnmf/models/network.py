@@ -3,7 +3,7 @@
 import os
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, Workers
+from deepnmf.engines.scaling import weight_in_units
 from deepnmf.models.checks import (
     as_matrices,
     check_groups,
@@ -149,9 +150,10 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         labels = KnownLabels(*split_labels(y, X.shape[0]))
         with Workers() as workers:
             engine = self._rows(data, workers)
-            descent = NetworkDescent(
-                engine, poolings, labels.weighted(float(self.label_weight)), backprop=self._feeds_back
-            )
+            run.unit = engine.unit
+            known = float(self.label_weight) if len(labels.rows) else 0.0
+            weight = weight_in_units(known, -2, engine.unit, "label_weight")
+            descent = NetworkDescent(engine, poolings, labels.weighted(weight), backprop=self._feeds_back)
             state, history = minimise(
                 descent.advance,
                 self._start(engine, descent, poolings, factors, before, run),
@@ -194,7 +196,7 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         start = descent.start(*layerwise_start(engine, self._sizes(), poolings, plan, given))
         if before is None:
             return start
-        again = descent.start([H.astype(engine.dtype, copy=False) for H in before], given)
+        again = descent.start([(H / engine.unit).astype(engine.dtype, copy=False) for H in before], given)
         return min(start, again, key=lambda state: descent.energy.value(state.network))
 
     def _keep(self, engine: Engine, network: Network, poolings: Sequence[Pooling], labels: KnownLabels) -> None:
@@ -207,6 +209,14 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         self.label_factor_ = network.head
         self._readout = self._learnt_readout(engine, poolings, labels)
         self.transduction_ = self._labels_at(self._transduced_places(labels))
+
+    def _give_back(self, unit: float) -> None:
+        super()._give_back(unit)
+        if unit != 1:
+            self.label_factor_ = self.label_factor_ / unit
+            self._readout = replace(self._readout, weights=self._readout.weights / unit)
+            if self._codes_to_go_on_from is not None:
+                self._codes_to_go_on_from = tuple(H * unit for H in self._codes_to_go_on_from)
 
     def _codes_before(self, n_samples: int) -> Sequence[Array] | None:
         """Codes of every layer in the fit before, where they were kept and there are as many rows again."""
@@ -295,7 +305,7 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         layer = self._layer(layer)
         data = self._observed(X, entry_weight, reset=False)
         with Workers() as workers:
-            return self._encoded(self._rows(data, workers), layer, groups)
+            return self._encoded(self._rows(data, workers, unit=1.0), layer, groups)
 
     def predict(self, X: Matrix, groups: object = None, entry_weight: EntryWeight = None) -> Array:
         """The class with the largest score.

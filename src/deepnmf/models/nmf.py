@@ -10,6 +10,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_non_negative
 
 from deepnmf.arrays import Array, Matrix
+from deepnmf.engines import Engine
+from deepnmf.engines.scaling import weight_in_units
 from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator, Start
 from deepnmf.models.observed import EntryWeight
 from deepnmf.models.resuming import Keeping
@@ -90,6 +92,10 @@ class NMF(PlainNMF):
         ½‖X - HZ‖² plus penalties after each sweep.
     n_iter_ : int
     stop_reason_ : {"decrease", "optimality", "max_iter", "interrupted", "on_sweep"}
+    kkt_residual_ : float
+        How far from a stationary point the result is: the larger of ‖∇₊H‖/‖XZᵀ‖ and ‖∇₊Z‖/‖HᵀX‖, with ∇₊ the gradient
+        of the objective without what points below 0 at a zero, at the final codes and features in the scale they were
+        optimised in. 0 at a stationary point; absent after a second `partial_fit`.
     n_features_in_, feature_names_in_
 
     Examples
@@ -201,15 +207,21 @@ class NMF(PlainNMF):
     def _n_components(self) -> int:  # scikit-learn's tests of NMF read it
         return self.n_components_
 
-    def _objective(self, depth: int, shape: tuple[int, int]) -> Objective:
-        return Objective((self._penalty(shape),) if self._is_penalised() else ())
+    def _objective(self, depth: int, engine: Engine) -> Objective:
+        return Objective((self._penalty(engine),) if self._is_penalised() else ())
 
-    def _penalty(self, shape: tuple[int, int]) -> ElasticNet:
-        n_samples, n_features = shape
-        alpha_W = n_features * self.alpha_W
-        alpha_H = n_samples * (self.alpha_W if self.alpha_H == "same" else self.alpha_H)
+    def _penalty(self, engine: Engine) -> ElasticNet:
+        alpha_W = engine.n_features * self.alpha_W
+        alpha_H = engine.n_samples * (self.alpha_W if self.alpha_H == "same" else self.alpha_H)
         l1, l2 = self.l1_ratio, 1 - self.l1_ratio
-        return ElasticNet(alpha_W * l1, alpha_W * l2, alpha_H * l1, alpha_H * l2)
+        prices = alpha_W * l1, alpha_W * l2, alpha_H * l1, alpha_H * l2
+        powers = -1.5, -1.0, -1.5, -1.0  # H and Z are divided by √unit each, the objective by unit²
+        names = "alpha_W", "alpha_W", "alpha_H", "alpha_H"
+        terms = zip(prices, powers, names, strict=True)
+        return ElasticNet(*(weight_in_units(price, power, engine.unit, name) for price, power, name in terms))
+
+    def _factor_unit(self, unit: float) -> float:
+        return float(np.sqrt(unit)) if self._is_penalised() else 1.0
 
     def _is_penalised(self) -> bool:
         return bool(self.alpha_W or self.alpha_H not in ("same", 0))

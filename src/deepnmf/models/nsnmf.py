@@ -29,7 +29,7 @@ class NSNMF(ShallowEstimator):
 
     Attributes
     ----------
-    components_, factors_, features_, codes_, reconstruction_err_, loss_curve_, n_iter_, stop_reason_
+    components_, factors_, features_, codes_, reconstruction_err_, loss_curve_, n_iter_, stop_reason_, kkt_residual_
         See `DeepNSNMF`.
 
     Examples

@@ -16,6 +16,7 @@ from deepnmf.models.layout import (
     Expected,
     check_codes,
     check_layout,
+    listed_numbers,
     n_samples,
     packed,
     unpacked,
@@ -58,7 +59,8 @@ def _check_parameters(model: Any) -> None:
 
 
 def _description(model: Any) -> dict[str, Any]:
-    return {
+    certificate = {"kkt_residual": [float(model.kkt_residual_)]} if hasattr(model, "kkt_residual_") else {}
+    return certificate | {
         "format": FORMAT,
         "class": type(model).__name__,
         "parameters": model.get_params(deep=False),
@@ -121,6 +123,8 @@ def _take_history(model: Any, description: dict[str, Any], losses: Array) -> Non
     model.loss_curve_, model.n_iter_ = losses, len(losses)
     error: Any = description.get("reconstruction_err")
     (model.reconstruction_err_,) = per_layer(error, 1, "reconstruction_err", 0, np.inf)
+    if "kkt_residual" in description:
+        (model.kkt_residual_,) = listed_numbers(description, "kkt_residual", 1, 0, np.inf)
     model.stop_reason_ = of_type(description.get("stop_reason"), str, "stop_reason")
 
 

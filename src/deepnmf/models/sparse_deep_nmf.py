@@ -7,6 +7,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from deepnmf.arrays import Array
 from deepnmf.engines import Engine
+from deepnmf.engines.scaling import weight_in_units
 from deepnmf.models.activated import ActivatedEstimator
 from deepnmf.models.base import Init, KeepCodes, RandomStateLike, SolverName
 from deepnmf.models.checks import per_layer
@@ -85,6 +86,9 @@ class SparseDeepNMF(ActivatedEstimator):
         ½‖X - X̂‖² plus penalties after each fine-tuning sweep.
     n_iter_ : int
     stop_reason_ : {"decrease", "optimality", "max_iter", "interrupted", "on_sweep"}
+    kkt_residual_ : float
+        How far from a stationary point the result is: the largest relative projected gradient of the objective, as in
+        `NMF`, among the codes of the top layer and the factors; with an activation there is none.
     n_features_in_, feature_names_in_
 
     Examples
@@ -152,18 +156,37 @@ class SparseDeepNMF(ActivatedEstimator):
             raise ValueError(f"root_codes=True needs activation='square', got activation={self.activation!r}.")
         return super()._sizes(n_features, factors)
 
-    def _objective(self, depth: int, shape: tuple[int, int]) -> Objective:
-        mu, lam = self._weights(depth)
+    def _objective(self, depth: int, engine: Engine) -> Objective:
+        mu, lam = self._weights_in_units(self.penalty, depth, engine)
         if self.penalty == "R" and self._between is not None:
             return Objective((TopScaleSquaredL1Codes(lam[-1]),))
         return Objective(self._penalties(self.penalty, mu, lam[-1]))
 
-    def _layer_objectives(self, depth: int) -> Sequence[Objective]:
+    def _layer_objectives(self, depth: int, engine: Engine) -> Sequence[Objective]:
         """Below the top, "RL1" and "RL2" have no penalty on the codes (22): what is left is "L"."""
-        mu, lam = self._weights(depth)
         lower = "L" if self.penalty in ("RL1", "RL2") else self.penalty
         variants = [lower] * (depth - 1) + [self.penalty]
-        return [Objective(self._penalties(v, (m,), w)) for v, m, w in zip(variants, mu, lam, strict=True)]
+        weights = [self._weights_in_units(variant, 1, engine, depth) for variant in variants]
+        each = zip(variants, weights, range(depth), strict=True)
+        return [Objective(self._penalties(v, (mu[layer],), lam[layer])) for v, (mu, lam), layer in each]
+
+    def _weights_in_units(
+        self, variant: str | None, depth: int, engine: Engine, n_weights: int | None = None
+    ) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Weights for data divided by a unit, in a chain of so many layers.
+
+        Each of the g parts whose size a penalty holds is divided by the g-th root of the unit, the objective by its
+        square: "R" alone, and "L" of one layer, hold one part.
+        """
+        parts = {"L": depth, "RL1": depth + 1, "RL2": depth + 1}.get(variant or "", 1)
+        power = (2 - 2 * parts) / parts
+        mu, lam = self._weights(n_weights or depth)
+        if self.penalty is None or power == 0:
+            return mu, lam
+        return (
+            tuple(weight_in_units(weight, power, engine.unit, "feature_penalty") for weight in mu),
+            tuple(weight_in_units(weight, power, engine.unit, "code_penalty") for weight in lam),
+        )
 
     def _weights(self, depth: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
         mu = per_layer(self.feature_penalty, depth, "feature_penalty", 0, np.inf)

@@ -2,6 +2,7 @@
 
 from deepnmf.solvers.activated import ActivatedDescent, ActivatedState
 from deepnmf.solvers.activated_encoding import ActivatedEncoder
+from deepnmf.solvers.certificate import kkt_residual
 from deepnmf.solvers.coupled import CoupledDescent, linear_descent
 from deepnmf.solvers.descent import ChainDescent, State
 from deepnmf.solvers.encoding import decoded_residual_norm, encode_rows, residual_norm
@@ -37,6 +38,7 @@ __all__ = [
     "encode_rows",
     "encode_two_sided",
     "free_start",
+    "kkt_residual",
     "linear_descent",
     "minimise",
     "nonnegative_start",

@@ -74,9 +74,10 @@ class _StatisticsStep:
 
     def __call__(self, X_b: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         H = rows[0]
-        values = self.problem.values_below(H)
-        V = values[0]
-        sums = (np.ascontiguousarray(V.T) @ X_b, V.T @ V, H.T @ H, H.sum(axis=0, dtype=np.float64))
+        with np.errstate(over="ignore", invalid="ignore"):  # a step too far is taken back
+            values = self.problem.values_below(H)
+            V = values[0]
+            sums = (np.ascontiguousarray(V.T) @ X_b, V.T @ V, H.T @ H, H.sum(axis=0, dtype=np.float64))
         return tuple(values[layer] for layer in self.layers), sums
 
 
@@ -133,6 +134,8 @@ class ActivatedDescent:
             Z = chain.factors[layer] - stride * slope.step()
             chain = chain.with_factor(layer, np.maximum(Z, 0) if chain.nonnegative else Z)
         lowest, K, code_sums, known = self._statistics(state.codes, chain)
+        if not np.isfinite(lowest.K).all():
+            return replace(state, loss=np.inf)
         rough = known.roughness
         chain = chain.with_factor(0, self._lowest_factor(chain, self.objective.held(lowest, rough), K))
         loss = self.objective.value(chain, lowest, K, code_sums, rough)

@@ -160,7 +160,8 @@ class CoupledDescent(ChainDescent):
                 break
         return point, first or 0.0
 
-    def _free_factor(self, chain: Chain, layer: int, stats: Statistics) -> Moved:
+    def free_factor(self, chain: Chain, layer: int, stats: Statistics) -> Moved:
+        """The same with what the graphs add."""
         graphs = self.objective.graphs
         if not graphs.reach_below(chain.depth - 1):
             return Moved(*least_change(chain, layer, self.objective.held(chain, stats)))

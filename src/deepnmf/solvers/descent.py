@@ -1,5 +1,6 @@
 """Block coordinate descent on a linear chain: one pass over X a sweep, whatever the depth."""
 
+import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -199,12 +200,13 @@ class ChainDescent:
                 moved = over_columns(self.engine.workers, self.solver, chain.factors[layer], problem, n_inner)
                 size = inner(problem.linear, problem.linear)
             else:
-                moved = self._free_factor(chain, layer, stats)
+                moved = self.free_factor(chain, layer, stats)
             chain = chain.with_factor(layer, moved.Z)
             optimality = max(optimality, relative(moved.violation, size))
         return chain, optimality
 
-    def _free_factor(self, chain: Chain, layer: int, stats: Statistics) -> Moved:
+    def free_factor(self, chain: Chain, layer: int, stats: Statistics) -> Moved:
+        """The best factor of any sign, and the squared gradient before."""
         return Moved(*least_change(chain, layer, stats))
 
     def _steps_on_factor(self, chain: Chain, layer: int) -> int:
@@ -252,8 +254,8 @@ def rounding(engine: Engine, sqnorm: float, loss: float) -> float:
 
 
 def relative(violation: float, size: float) -> float:
-    """√(violation/size); nothing to fit is a fit."""
-    return float(np.sqrt(violation / size)) if size > 0 else 0.0
+    """√(violation/size); nothing to fit is a fit, and rounding may leave a violation below 0."""
+    return math.sqrt(max(float(violation), 0.0) / float(size)) if size > 0 else 0.0
 
 
 def lifted(codes: Array, chain: Chain) -> tuple[Array, Chain]:

@@ -14,6 +14,7 @@ MOST_PASSES = 2000
 DENSE_ROWS = 64
 WARM_PASSES = 20
 TOLERANCE = 1e-10
+PLAIN, SOUND = 2.0**10, 2.0**200  # sizes of a decoder, and of what a row is to be; others are divided by a power of two
 
 
 def encode_rows(engine: Engine, decoder: Array, penalty: CodePenalty) -> Array:
@@ -22,6 +23,10 @@ def encode_rows(engine: Engine, decoder: Array, penalty: CodePenalty) -> Array:
     Solved in double precision until no gradient points down by more than 1e-10 of the row's largest. A row's
     codes do not depend on the rows it is given with.
     """
+    unit = float(powers_of_two(np.abs(decoder).max(initial=0), PLAIN))
+    if unit != 1:
+        own = CodePenalty(penalty.gram / unit / unit, penalty.l1 / unit)
+        return encode_rows(engine, decoder / unit, own) / unit
     D = decoder.astype(np.float64, copy=False)
     step = _EncodeStep(decoder.astype(engine.dtype, copy=False), D @ D.T + penalty.gram, penalty)
     (codes,), _ = engine.sweep((), step)
@@ -62,6 +67,9 @@ def solve_rows(gram: Array, F: Array) -> Array:
     from deepnmf.solvers.kernels import finish_rows  # noqa: PLC0415 - numba and LLVM are loaded when used
     from deepnmf.solvers.lanes import descend_rows  # noqa: PLC0415
 
+    units = powers_of_two(np.maximum(F.max(axis=1, initial=0), -F.min(axis=1, initial=0)), SOUND)
+    if (units != 1).any():
+        return units[:, None] * solve_rows(gram, F / units[:, None])
     gram, F = (np.ascontiguousarray(array, dtype=F.dtype) for array in (gram, F))
     # All passes are made: with a tolerance, rows would rest as those beside them let them.
     H, _ = descend_rows(np.zeros_like(F), gram, F, WARM_PASSES)
@@ -69,6 +77,12 @@ def solve_rows(gram: Array, F: Array) -> Array:
     if open_rows.any():
         H[open_rows], _ = descend_rows(H[open_rows], gram, F[open_rows], MOST_PASSES, TOLERANCE)
     return H
+
+
+def powers_of_two(sizes: Array, ordinary: float) -> Array:
+    """Powers of two next to sizes beyond what is ordinary; 1 for the others and for 0: dividing by one is exact."""
+    odd = (sizes > 0) & ((sizes > ordinary) | (sizes < 1 / ordinary))
+    return np.exp2(np.rint(np.log2(sizes, where=odd, out=np.zeros(np.shape(sizes)))))
 
 
 def residual_norm(engine: Engine, codes: Array, decoder: Array) -> float:

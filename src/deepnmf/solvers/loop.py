@@ -56,15 +56,20 @@ class Run:
 
     verbose: int = 0
     checkpoints: Checkpoints | None = None
+    unit: float = 1.0  # what X was divided by: losses are shown in units of X itself
     ended: str | None = None  # why nothing iterates any more, in whatever stage: "interrupted" or "on_sweep"
     began: float = field(default_factory=time.perf_counter)
+
+    def shown(self, loss: float) -> float:
+        """A loss in the units of the data as they were given; one after the other, for the square may overflow."""
+        return loss * self.unit * self.unit
 
     def show(self, stage: str, sweep: int, loss: float, decrease: float) -> None:
         """Print a line of progress: every tenth sweep, or each one at verbose=2."""
         if self.verbose > 1 or (self.verbose and (sweep <= 1 or sweep % 10 == 0)):
             elapsed = time.perf_counter() - self.began
             print(
-                f"{stage}: sweep {sweep}, loss {loss:.6g}, decrease {decrease:.1e}, {elapsed:.1f} s",
+                f"{stage}: sweep {sweep}, loss {self.shown(loss):.6g}, decrease {decrease:.1e}, {elapsed:.1f} s",
                 flush=True,
             )
 
@@ -122,7 +127,7 @@ def minimise(
             first = first if losses else state.optimality
             losses.append(state.loss)
             run.show(stage, len(losses), state.loss, _mean_decrease(losses))
-            if on_sweep is not None and on_sweep(len(losses), state.loss):
+            if on_sweep is not None and on_sweep(len(losses), run.shown(state.loss)):
                 reason = run.ended = "on_sweep"
             elif _is_optimal(state.optimality, tol / 100, drop * first if len(losses) >= SETTLED else 0.0):
                 reason = "optimality"

@@ -1,0 +1,101 @@
+"""Data of any size, as rows of an ordinary one: squares of very large or very small numbers are no numbers any more.
+
+Rows of ordinary data are left alone. Others are divided by a power of two, which changes no digit, and the engine says
+by which: `Engine.unit`. What is learnt from them is that of the data in other units, and models give it back in theirs.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from deepnmf.arrays import Array, Matrix
+from deepnmf.engines.holes import is_holed
+from deepnmf.engines.protocol import Engine, Sums
+from deepnmf.engines.streaming import RowSource, is_streamed
+
+ORDINARY = {"float64": 2.0**100, "float32": 2.0**30}  # root mean squares up to this, and from one by it
+BENT = {"float64": 2.0**40, "float32": 2.0**20}  # the same of models that are others in other units
+PROMISED = {"float64": 150, "float32": 30}  # powers of ten, in both directions
+MOST = {"float64": 2.0**510, "float32": 2.0**110}  # what leaves room for the codes in their precision
+
+EXACT = 16  # of this power of two, roots are exact down the starts of four layers
+HEAVIEST = 2.0**100  # a weight beside which the fit is lost in rounding
+
+
+class ScaledRows:
+    """Rows that are divided when they are read."""
+
+    def __init__(self, source: RowSource, unit: float) -> None:
+        self.shape, self.folder = source.shape, source.folder
+        self.dtype = source.dtype if source.dtype == np.float32 else np.dtype(np.float64)
+        self._source, self._unit = source, unit
+
+    def read(self, rows: slice, room: Array | None) -> Array:
+        """Some rows, in memory."""
+        block = self._source.read(rows, room).astype(self.dtype, copy=False)
+        block *= 1 / self._unit
+        return block
+
+
+def in_units(X: Matrix, unit: float) -> Any:
+    """X divided by a power of two, in whatever form it is; X itself where that is one."""
+    if unit == 1:
+        return X
+    return ScaledRows(X, unit) if is_streamed(X) else X * (1 / unit)
+
+
+def is_ordinary(engine: Engine, limits: Mapping[str, float] | None = None) -> bool:
+    """Whether squares of these rows, and squares of those, are sound in their precision; zeros are."""
+    most = (limits or ORDINARY)[engine.dtype.name]
+    return 1 / most <= engine.size <= most or typical_size(engine) == 0
+
+
+def unit_of(engine: Engine) -> float:
+    """1 for ordinary rows; a power of two next to the mean of |x| for others."""
+    if is_ordinary(engine):
+        return 1.0
+    size, name = typical_size(engine), engine.dtype.name
+    if not 1 / MOST[name] <= size <= MOST[name]:
+        raise ValueError(
+            f"X has entries of about {size:.1e} in {name}, and sizes from 1e-{PROMISED[name]} to 1e{PROMISED[name]} "
+            "are expected: scale X."
+        )
+    return float(2.0 ** (EXACT * np.rint(np.log2(size) / EXACT)))
+
+
+def check_bent(engine: Engine, whom: str) -> None:
+    """Refuse rows of a size that a model which is another in other units was not made for."""
+    if not is_ordinary(engine, BENT):
+        most = BENT[engine.dtype.name]
+        raise ValueError(
+            f"X has entries of about {typical_size(engine):.1e}, and {whom} as it is set is another model in other "
+            f"units: root mean squares from {1 / most:.0e} to {most:.0e} are expected: scale X."
+        )
+
+
+def typical_size(engine: Engine) -> float:
+    """The mean of |x|, which takes no squares."""
+    _, (total, count) = engine.sweep((), _absolute)
+    return float(total) / max(float(count), 1.0)
+
+
+def _absolute(X_b: Matrix, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+    """Σ|x| and how many there are, by their weights where they have any."""
+    values, weights = X_b.weighted() if is_holed(X_b) else (X_b, None)
+    entries = values.data if sparse.issparse(values) else values
+    count = X_b.shape[0] * X_b.shape[1] if weights is None else weights.sum(dtype=np.float64)
+    with np.errstate(over="ignore"):
+        return (), (np.asarray(np.abs(entries).sum(dtype=np.float64)), np.asarray(count))
+
+
+def weight_in_units(weight: float, power: float, unit: float, name: str) -> float:
+    """A penalty's weight times unit^power, the same penalty of data divided by a unit; `name` is the parameter's."""
+    own = weight if unit == 1 else weight * unit**power
+    if unit != 1 and own > HEAVIEST:
+        raise ValueError(
+            f"{name} is {weight:g}, and beside entries of X of about {unit:.1e} nothing else would count: "
+            f"scale X, or lower {name}."
+        )
+    return own

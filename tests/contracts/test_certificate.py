@@ -1,0 +1,102 @@
+"""`kkt_residual_`: how far what was learnt is from a stationary point, said of every linear chain."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+import deepnmf
+from catalogue import VARIANTS, data, is_linear, name_of
+from deepnmf import GDNMF, GNMF, NMF, DeepNMFNetwork, DeepNSNMF, DeepSemiNMF, MultilayerNMF, SemiNMF
+from deepnmf.models.base import ChainEstimator
+
+CERTIFIED = [
+    model
+    for model in VARIANTS
+    if isinstance(model, ChainEstimator) and is_linear(model) and not isinstance(model, MultilayerNMF)
+]
+LABELS = np.where(np.arange(60) % 2, np.arange(60) % 3, -1)
+
+
+def fitted(model, X=None, **parameters):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return clone(model).set_params(**parameters).fit(*((data(), LABELS) if X is None else (X, LABELS[: len(X)])))
+
+
+@pytest.mark.parametrize("model", CERTIFIED, ids=name_of)
+def test_the_residual_falls_with_tol(model):
+    loose, tight = (fitted(model, data(30, 12), tol=tol, max_iter=100).kkt_residual_ for tol in (1e-2, 1e-5))
+    multiplicative = getattr(model, "solver", None) == "mu"  # zeros are approached for ever
+    assert tight < (loose if multiplicative else 0.5 * loose) or tight < 1e-4
+    assert tight < 0.05
+
+
+def test_the_residual_falls_to_rounding():
+    model = GNMF(4, random_state=0, tol=0, max_iter=300)
+    assert fitted(model, data(30, 12)).kkt_residual_ < 1e-6
+
+
+def of_nmf(model, X):
+    """By the definition: gradients of codes and features, projected, by their linear parts."""
+    H, Z = model.codes_[-1], model.components_
+    gradients = [(H, H @ Z @ Z.T, X @ Z.T), (Z, H.T @ H @ Z, H.T @ X)]
+    norms = []
+    for V, quadratic, linear in gradients:
+        gradient = quadratic - linear
+        norms.append(np.linalg.norm(np.where(V > 0, gradient, np.minimum(gradient, 0))) / np.linalg.norm(linear))
+    return max(norms)
+
+
+def test_the_residual_is_what_its_definition_says():
+    X = data()
+    model = fitted(NMF(4, alpha_W=1e-12, random_state=0), tol=1e-3)  # with a penalty the scale is that of the fit
+    assert model.kkt_residual_ == pytest.approx(of_nmf(model, X), rel=1e-4)
+
+
+def test_the_residual_of_free_factors_is_what_its_definition_says():
+    X = data() - 0.3
+    model = fitted(SemiNMF(4, init="random", random_state=0), X, max_iter=3)
+    H, D = model.codes_[-1], model.components_
+    gradient = H @ D @ D.T - X @ D.T
+    projected = np.where(H > 0, gradient, np.minimum(gradient, 0))
+    assert 1e-4 < model.kkt_residual_ < 1
+    assert 0.1 < model.kkt_residual_ / (np.linalg.norm(projected) / np.linalg.norm(X @ D.T)) < 10
+
+
+def test_what_was_not_observed_does_not_count():
+    X = data()
+    seen = np.random.default_rng(0).random(X.shape) < 0.8
+    filled = [np.where(seen, X, np.nan), np.where(seen, X, 1e3)]
+    model = NMF(4, random_state=0, tol=1e-8, max_iter=3000)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = [clone(model).fit(filled[0]), clone(model).fit(filled[1], entry_weight=seen.astype(float))]
+    assert all(one.kkt_residual_ < 1e-3 for one in found)
+
+
+@pytest.mark.parametrize("model", [NMF(4, random_state=0), DeepNSNMF((8, 4), random_state=0)], ids=name_of)
+def test_the_residual_comes_back_from_a_file(model, tmp_path):
+    found = fitted(model, max_iter=5)
+    found.save(tmp_path / "model.safetensors")
+    assert deepnmf.load(tmp_path / "model.safetensors").kkt_residual_ == found.kkt_residual_
+    assert pickle.loads(pickle.dumps(found)).kkt_residual_ == found.kkt_residual_
+
+
+def test_factors_of_several_batches_have_none():
+    model = NMF(4, random_state=0).partial_fit(data())
+    assert model.kkt_residual_ < 0.1
+    assert not hasattr(model.partial_fit(data(seed=1)), "kkt_residual_")
+
+
+def test_a_model_with_an_activation_has_none_and_keeps_none():
+    model = fitted(DeepSemiNMF((8, 4), random_state=0), max_iter=3)
+    assert model.kkt_residual_ < 1
+    model.set_params(activation="relu")
+    with pytest.warns(ConvergenceWarning):
+        assert not hasattr(model.fit(data()), "kkt_residual_")
+    for other in (MultilayerNMF((8, 4)), DeepNMFNetwork((8, 4)), GDNMF((8, 4))):
+        assert not hasattr(fitted(other, max_iter=3), "kkt_residual_")
