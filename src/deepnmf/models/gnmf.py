@@ -9,6 +9,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array
 
 from deepnmf.arrays import Array, Matrix
+from deepnmf.engines import has_holes
 from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator, without_solver
 from deepnmf.models.observed import EntryWeight
 from deepnmf.models.resuming import Keeping
@@ -146,8 +147,7 @@ class GNMF(ShallowEstimator):
             )
         from sklearn.neighbors import kneighbors_graph  # noqa: PLC0415 - loaded where it is used
 
-        holed = not sparse.issparse(X) and np.isnan(X).any()
-        metric = "nan_euclidean" if holed else "minkowski"
+        metric = "nan_euclidean" if not sparse.issparse(X) and has_holes(X) else "minkowski"
         return symmetric(kneighbors_graph(X, self.n_neighbors, metric=metric, include_self=False))
 
 
