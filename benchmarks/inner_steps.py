@@ -1,4 +1,4 @@
-"""How many steps on a block a sweep, and how many of them at first: `python benchmarks/inner_steps.py`.
+"""How many steps on a block a sweep, and how many of them at first: `python -m benchmarks.inner_steps`.
 
 Needs DEEPNMF_DATA.
 """
@@ -7,37 +7,52 @@ import time
 from dataclasses import replace
 
 import numpy as np
+from benchmarks.page import described, machine, named
+from benchmarks.speed.problems import PROBLEMS, pie
 from sklearn.decomposition import NMF as ScikitNMF
 from sklearn.decomposition._nmf import _initialize_nmf
-from speed.problems import PROBLEMS, pie
 
-from deepnmf import SparseDeepNMF
+from deepnmf import DeepNSNMF, SparseDeepNMF
 from deepnmf.engines import RowsInMemory, Workers
 from deepnmf.objective import Chain, Objective
 from deepnmf.solvers import SOLVERS, descent, linear_descent
 
-RUN = {"random_state": 0, "tol": 0, "max_iter": 60}
+RUN = {"random_state": 0, "tol": 0, "max_iter": 10**6}
 MODELS = (
-    SparseDeepNMF((300, 160), pretrain_max_iter=20, **RUN),
-    SparseDeepNMF((625, 40), pretrain_max_iter=10, **RUN),
+    DeepNSNMF((300, 160), pretrain_max_iter=20, **RUN),
+    DeepNSNMF((300, 40), pretrain_max_iter=20, **RUN),
+    SparseDeepNMF((200, 100), pretrain_max_iter=20, **RUN),
+    SparseDeepNMF((600, 160, 40), pretrain_max_iter=20, **RUN),
 )
-SHARES = (100.0, 0.5, 0.25, 0.1)
+SHARES = (0.1, 0.25, 0.5, 1.0)
+SECONDS = (1, 2, 4, 7)  # of fine-tuning
 RAMPS = {"1": lambda _: 1, "4": lambda _: 4, "12": lambda _: 12, "the sweep's number, at most 12": lambda sweep: sweep}
 MOST_SWEEPS = 150
 
 
 def shares_of_deep_models():
-    """Print what limiting the steps on factors by their cost gives."""
+    """Print where fine-tuning is after some seconds, by what the steps on a factor may cost."""
     X = pie()
-    print("| model | share | ms a sweep | error after 20 sweeps | after 60 |\n| --- | --- | --- | --- | --- |")
+    print("| model | share | ms a sweep | loss after", " s | ".join(map(str, SECONDS)), "s |\n|", "--- | " * 7)
     for model in MODELS:
         for share in SHARES:
-            descent.FACTOR_SHARE = share
-            times = []
-            model.fit(X, on_sweep=lambda *_, times=times: times.append(time.perf_counter()))
+            descent.SHARE_OF_A_LAYER = share
+            times = fine_tuned(model, X)
             each = 1e3 * np.median(np.diff(times))
-            after_20, after_60 = np.sqrt(2 * model.loss_curve_[[19, 59]])
-            print(f"| SparseDeepNMF {model.layer_sizes} | {share:g} | {each:.0f} | {after_20:.3f} | {after_60:.3f} |")
+            losses = [model.loss_curve_[max(np.searchsorted(times, seconds) - 1, 0)] for seconds in SECONDS]
+            print("|", named(model), f"| {share:g} | {each:.0f} |", " | ".join(f"{loss:.2f}" for loss in losses), "|")
+
+
+def fine_tuned(model, X):
+    """Seconds from the first sweep of fine-tuning to each, until they are over."""
+    times = []
+
+    def noted(*_):
+        times.append(time.perf_counter())
+        return times[-1] - times[0] > SECONDS[-1]
+
+    model.fit(X, on_sweep=noted)
+    return np.array(times) - times[0]
 
 
 def ramps_of_shallow_models():
@@ -68,5 +83,6 @@ def curve(X, W, H, steps):
 
 
 if __name__ == "__main__":
+    print(f"{machine()} {described()}\n")
     shares_of_deep_models()
     ramps_of_shallow_models()

@@ -15,7 +15,7 @@ from deepnmf.solvers.least_squares import least_change
 from deepnmf.solvers.steps import Moved, Solver
 
 MOST_INNER = 12
-FACTOR_SHARE = 0.2
+SHARE_OF_A_LAYER = 0.5
 CHEAP = 1e7  # multiplications; a millisecond or so is not worth counting
 ROUNDING = {"float64": 1e-14, "float32": 1e-9}
 COLUMNS_AT_ONCE, WORTH_A_THREAD = 512, 8e6  # the second in multiplications
@@ -210,13 +210,13 @@ class ChainDescent:
         return Moved(*least_change(chain, layer, stats))
 
     def _steps_on_factor(self, chain: Chain, layer: int) -> int:
-        """Steps that cost their layer's share of what the two products with X cost, by counting multiplications.
+        """Steps that cost half of what the two products with X cost, by counting multiplications.
 
         Zeros of X count too: sparse and dense make the same steps.
         """
         order, width = chain.factors[layer].shape
         top = len(chain.factors[-1])
-        budget = FACTOR_SHARE / chain.depth * 2 * self.engine.n_samples * self.engine.n_features * top
+        budget = SHARE_OF_A_LAYER * 2 * self.engine.n_samples * self.engine.n_features * top
         step = width * min(order**2, 2 * top * order)
         n_steps = affordable_steps(chain.factors[:layer], min(top, order), step, max(budget, CHEAP))
         return int(np.clip(n_steps, 1, MOST_INNER))
