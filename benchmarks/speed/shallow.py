@@ -193,19 +193,15 @@ def verdict(duels: Sequence[Duel]) -> str:
 
 
 def by_contender(duels: Sequence[Duel]) -> str:
-    """The verdict on each contender, at each number of iterations."""
+    """The verdict on each contender, whatever the number of iterations it makes."""
     rows = []
     for solver in SOLVERS:
-        for n_iter in sorted({duel.n_iter for duel in duels}):
-            some = [duel for duel in duels if duel.contender.solver is solver and duel.n_iter == n_iter]
-            if some:
-                ratios = [duel.ratio for duel in some]
-                missed = sum(not duel.reached for duel in some)
-                cells = [f"{geometric_mean(ratios):.1f}", f"{min(ratios):.1f}", f"{max(ratios):.1f}", missed]
-                rows.append([solver.name, n_iter, len(some), *cells])
-    return table(
-        ["contender", "iterations", "problems", "geometric mean", "smallest", "largest", "targets not reached"], rows
-    )
+        if some := [duel for duel in duels if duel.contender.solver is solver]:
+            ratios = [duel.ratio for duel in some]
+            missed = sum(not duel.reached for duel in some)
+            cells = [f"{geometric_mean(ratios):.1f}", f"{min(ratios):.1f}", f"{max(ratios):.1f}", missed]
+            rows.append([solver.name, len(some), *cells])
+    return table(["contender", "duels", "geometric mean", "smallest", "largest", "targets not reached"], rows)
 
 
 def section(dtype: str, duels: Sequence[Duel]) -> str:
