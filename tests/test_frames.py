@@ -74,8 +74,11 @@ def test_the_matrix_is_not_copied(monkeypatch):
     anndata = pytest.importorskip("anndata", reason="anndata is not installed")
     adata = anndata.AnnData(sparse.csr_matrix(numbers()))
     seen = []
-    monkeypatch.setattr(NMF, "_rows", lambda self, data, workers: seen.append(data.X) or rows(self, data, workers))
+    monkeypatch.setattr(
+        NMF, "_rows", lambda self, data, *how, **unit: seen.append(data.X) or rows(self, data, *how, **unit)
+    )
     fit_anndata(NMF(2, random_state=0), adata)
+    assert seen
     assert all(np.shares_memory(X.data, adata.X.data) for X in seen)
 
 
