@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 
 import numpy as np
-from benchmarks.page import described, machine, named
+from benchmarks.page import described, machine, named, table
 from benchmarks.speed.problems import PROBLEMS, pie
 from sklearn.decomposition import NMF as ScikitNMF
 from sklearn.decomposition._nmf import _initialize_nmf
@@ -33,14 +33,15 @@ MOST_SWEEPS = 150
 def shares_of_deep_models():
     """Print where fine-tuning is after some seconds, by what the steps on a factor may cost."""
     X = pie()
-    print("| model | share | ms a sweep | loss after", " s | ".join(map(str, SECONDS)), "s |\n|", "--- | " * 7)
+    rows = []
     for model in MODELS:
         for share in SHARES:
             descent.SHARE_OF_A_LAYER = share
             times = fine_tuned(model, X)
             each = 1e3 * np.median(np.diff(times))
             losses = [model.loss_curve_[max(np.searchsorted(times, seconds) - 1, 0)] for seconds in SECONDS]
-            print("|", named(model), f"| {share:g} | {each:.0f} |", " | ".join(f"{loss:.2f}" for loss in losses), "|")
+            rows.append([named(model), f"{share:g}", f"{each:.0f}", *(f"{loss:.2f}" for loss in losses)])
+    print(table(["model", "share", "ms a sweep", *(f"loss after {seconds} s" for seconds in SECONDS)], rows))
 
 
 def fine_tuned(model, X):

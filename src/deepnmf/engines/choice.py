@@ -1,10 +1,9 @@
 """Which engine a matrix needs."""
 
-import numpy as np
 from scipy import sparse
 
-from deepnmf.arrays import Array, Matrix
-from deepnmf.engines.holes import RowsWithHoles, stored_if_little
+from deepnmf.arrays import Matrix
+from deepnmf.engines.holes import RowsWithHoles, has_holes, stored_if_little
 from deepnmf.engines.memory import RowsInMemory
 from deepnmf.engines.protocol import CheckedSizes, Engine
 from deepnmf.engines.scaling import ScaledRows, in_units, unit_of
@@ -39,12 +38,6 @@ def _engine_of(X: Matrix, weight: Matrix | None, workers: Workers, nonnegative: 
     if not sparse.issparse(X) and has_holes(X):
         return RowsWithHoles(stored_if_little(X), workers)
     return RowsInMemory(X, workers)
-
-
-def has_holes(X: Array) -> bool:
-    """Whether any entry is NaN, without an array of answers; sums of both signs may overflow to it."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isnan(X.sum()) and np.isnan(X).any())
 
 
 def is_on_cluster(X: Matrix) -> bool:

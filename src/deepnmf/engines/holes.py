@@ -265,6 +265,12 @@ def stored_if_little(X: Array) -> Matrix:
     return sparse.csr_array((X[rows, columns], (rows, columns)), shape=X.shape)
 
 
+def has_holes(X: Array) -> bool:
+    """Whether any entry is NaN, without an array of answers; sums of both signs may overflow to it."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isnan(X.sum()) and np.isnan(X).any())
+
+
 def is_holed(X_b: Matrix) -> TypeGuard[HoledBlock]:
     """Whether a block is one of rows with holes."""
     return isinstance(X_b, DenseHoles | SparseHoles)

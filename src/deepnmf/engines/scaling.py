@@ -21,7 +21,6 @@ PROMISED = {"float64": 150, "float32": 30}  # powers of ten, in both directions
 MOST = {"float64": 2.0**510, "float32": 2.0**110}  # what leaves room for the codes in their precision
 
 EXACT = 16  # of this power of two, roots are exact down the starts of four layers
-HEAVIEST = 2.0**100  # a weight beside which the fit is lost in rounding
 
 
 class ScaledRows:
@@ -88,14 +87,3 @@ def _absolute(X_b: Matrix, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sum
     count = X_b.shape[0] * X_b.shape[1] if weights is None else weights.sum(dtype=np.float64)
     with np.errstate(over="ignore"):
         return (), (np.asarray(np.abs(entries).sum(dtype=np.float64)), np.asarray(count))
-
-
-def weight_in_units(weight: float, power: float, unit: float, name: str) -> float:
-    """A penalty's weight times unit^power, the same penalty of data divided by a unit; `name` is the parameter's."""
-    own = weight if unit == 1 else weight * unit**power
-    if unit != 1 and own > HEAVIEST:
-        raise ValueError(
-            f"{name} is {weight:g}, and beside entries of X of about {unit:.1e} nothing else would count: "
-            f"scale X, or lower {name}."
-        )
-    return own

@@ -17,7 +17,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, Workers
-from deepnmf.engines.scaling import weight_in_units
 from deepnmf.models.checks import (
     as_matrices,
     check_groups,
@@ -35,6 +34,7 @@ from deepnmf.models.resuming import Keeping
 from deepnmf.objective import Chain
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.objective.network import Network
+from deepnmf.objective.penalties import weight_in_units
 from deepnmf.objective.pooling import Pooling
 from deepnmf.objective.terms import Labels
 from deepnmf.solvers import NNDSVD, History, LayerwisePlan, OnSweep, Run, minimise, residual_norm

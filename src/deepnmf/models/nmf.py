@@ -11,11 +11,11 @@ from sklearn.utils.validation import check_non_negative
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine
-from deepnmf.engines.scaling import weight_in_units
 from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator, Start
 from deepnmf.models.observed import EntryWeight
 from deepnmf.models.resuming import Keeping
 from deepnmf.objective import Chain, ElasticNet, Objective
+from deepnmf.objective.penalties import weight_in_units
 from deepnmf.solvers import SOLVERS, OnSweep
 
 LOOKING_AHEAD = 3  # an extrapolated point, where sweeps meet the gradient, is about so many times further from optimal

@@ -7,7 +7,6 @@ from sklearn.utils._param_validation import StrOptions
 
 from deepnmf.arrays import Array
 from deepnmf.engines import Engine
-from deepnmf.engines.scaling import weight_in_units
 from deepnmf.models.activated import ActivatedEstimator
 from deepnmf.models.base import Init, KeepCodes, RandomStateLike, SolverName
 from deepnmf.models.checks import per_layer
@@ -23,6 +22,7 @@ from deepnmf.objective import (
     UnitScaleSquaredL1Codes,
     UnitScaleSquaredL1Features,
 )
+from deepnmf.objective.penalties import weight_in_units
 
 
 class SparseDeepNMF(ActivatedEstimator):

@@ -14,6 +14,8 @@ import numpy as np
 from deepnmf.arrays import Array
 from deepnmf.objective.chain import Chain
 
+HEAVIEST = 2.0**100  # a weight beside which the fit is lost in rounding
+
 
 @dataclass(frozen=True)
 class FactorTerms:
@@ -237,3 +239,14 @@ class ElasticNet:
 def _no_code_penalty(chain: Chain) -> CodePenalty:
     order = len(chain.factors[-1])
     return CodePenalty(np.zeros((order, order)))
+
+
+def weight_in_units(weight: float, power: float, unit: float, name: str) -> float:
+    """A penalty's weight times unit^power, the same penalty of data divided by a unit; `name` is the parameter's."""
+    own = weight if unit == 1 else weight * unit**power
+    if unit != 1 and own > HEAVIEST:
+        raise ValueError(
+            f"{name} is {weight:g}, and beside entries of X of about {unit:.1e} nothing else would count: "
+            f"scale X, or lower {name}."
+        )
+    return own
