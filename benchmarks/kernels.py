@@ -1,11 +1,14 @@
-"""Coordinate descent on codes, compiled against NumPy: `python benchmarks/kernels.py`."""
+"""Coordinate descent on codes, compiled against NumPy, and on factors: `python -m benchmarks.kernels`, tables of decisions 1 and 11."""
 
 import time
 
 import numpy as np
+from benchmarks.page import described, machine, table
 from threadpoolctl import threadpool_limits
 
-from deepnmf.solvers.coordinate import visit_rows
+from deepnmf.objective import FormedGram, Quadratic
+from deepnmf.objective.gram import FactoredGram
+from deepnmf.solvers.coordinate import descend, visit_rows
 from deepnmf.solvers.lanes import descend_rows
 
 PASSES = 3
@@ -27,9 +30,8 @@ def numpy_passes(V, G, F):
         visit_rows(V, G, F)
 
 
-def main():
-    """Print the table."""
-    print("| r | dtype | compiled | NumPy |\n| --- | --- | --- | --- |")
+def of_codes():
+    """Rows: GF/s of passes over codes."""
     rng = np.random.default_rng(0)
     for r in (3, 16, 40, 160, 600):
         n = 512 if r == 600 else 2048
@@ -40,7 +42,28 @@ def main():
             work = 2 * PASSES * n * r**2 / 1e9
             compiled = work / seconds(lambda H=H, G=G, F=F: descend_rows(H, G, F, PASSES))
             plain = work / seconds(lambda V=V, G=G, F=Ft: numpy_passes(V, G, F))
-            print(f"| {r} | {np.dtype(dtype).name} | {compiled:.1f} | {plain:.1f} |", flush=True)
+            yield [r, np.dtype(dtype).name, f"{compiled:.1f}", f"{plain:.1f}"]
+
+
+def of_factors():
+    """Rows: milliseconds of passes over 512 columns of Z_1, its Gram matrix AᵀKA formed, or applied as thin products."""
+    rng = np.random.default_rng(0)
+    for order in (64, 100, 160, 200, 300, 600):
+        for top in (6, 40):
+            if 2 * top < order:
+                A, Z, F = rng.random((top, order)), rng.random((order, 512)), rng.random((order, 512))
+                K = np.eye(top) + np.ones((top, top))
+                grams = FormedGram(A.T @ K @ A), FactoredGram(A, K)
+                times = [seconds(lambda G=G, Z=Z, F=F: descend(Z, Quadratic(G, F), PASSES)) for G in grams]
+                yield [order, top, *(f"{1e3 * time:.2f}" for time in times)]
+
+
+def main():
+    """Print the tables."""
+    print(f"{machine()} {described()}\n")
+    print(table(["r", "dtype", "compiled, GF/s", "NumPy"], of_codes()))
+    print()
+    print(table(["r_1", "top", "formed, ms", "thin products"], of_factors()))
 
 
 if __name__ == "__main__":

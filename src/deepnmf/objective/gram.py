@@ -12,6 +12,7 @@ import numpy as np
 
 from deepnmf.arrays import Array
 
+FEW_ROWS = 128  # up to so many, passes over a formed matrix cost less than two thin products, however thin
 POWER_STEPS, STEADY = 30, 1e-2  # of a power iteration: at most so many, until one changes the norm by less than this
 
 
@@ -147,8 +148,17 @@ def left_gram(A: Array | None, K: Array) -> LeftGram:
     """AᵀKA, formed unless the layer is so much wider than the top one that two thin products cost less."""
     if A is None:
         return FormedGram(K)
-    top, order = A.shape
-    return FactoredGram(A, K) if 2 * top < order else FormedGram(A.T @ K @ A)
+    return FactoredGram(A, K) if thin_products_pay(*A.shape) else FormedGram(A.T @ K @ A)
+
+
+def thin_products_pay(top: int, order: int) -> bool:
+    """Whether AᵀKA of a layer of `order` below one of `top` is better applied than formed."""
+    return order > FEW_ROWS and 2 * top < order
+
+
+def left_cost(top: int, order: int) -> int:
+    """Multiplications to apply AᵀKA to one column."""
+    return 2 * top * order if thin_products_pay(top, order) else order**2
 
 
 def right_gram(factors: Sequence[Array], n_columns: int, n_steps: int) -> Gram:

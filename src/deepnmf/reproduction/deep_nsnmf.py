@@ -70,6 +70,7 @@ def few_sweeps(plan: Plan) -> dict[str, Any]:
 def _settings(model: str, k: int, plan: Plan) -> dict[str, Any]:
     """The settings of a model that are tried, by name; the first is that of the defaults."""
     common = few_sweeps(plan)
+    deep = common | {"pretrain_max_iter": plan.size(20, 3)}
     sizes = [plan.size(size, 6) for size in (WIDE, 40)]
     match model:
         case "NMF":
@@ -80,9 +81,9 @@ def _settings(model: str, k: int, plan: Plan) -> dict[str, Any]:
         case "nsNMF":
             return {f"θ = {t:g}": NSNMF(k, theta=t, **common) for t in (NSNMF().theta, 0.1, 0.3, 0.7, 0.9)}
         case "Deep Semi-NMF":
-            return {f"r_1 = {r}": DeepSemiNMF((r, k), **common) for r in sizes}
+            return {f"r_1 = {r}": DeepSemiNMF((r, k), **deep) for r in sizes}
     thetas = (DeepNSNMF().theta, *THETAS)
-    return {f"r_1 = {r}, θ = {t}": DeepNSNMF((r, k), theta=t, **common) for r, t in product(sizes, thetas)}
+    return {f"r_1 = {r}, θ = {t}": DeepNSNMF((r, k), theta=t, **deep) for r, t in product(sizes, thetas)}
 
 
 # -------------------------------------------------------------------------------------------------- Tables I to III

@@ -9,7 +9,7 @@ import numpy as np
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, Sums, Workers
 from deepnmf.objective import Chain, FormedGram, Objective, Quadratic, Statistics
-from deepnmf.objective.gram import affordable_steps
+from deepnmf.objective.gram import affordable_steps, left_cost
 from deepnmf.objective.quadratic import inner
 from deepnmf.solvers.least_squares import least_change
 from deepnmf.solvers.steps import Moved, Solver
@@ -217,7 +217,7 @@ class ChainDescent:
         order, width = chain.factors[layer].shape
         top = len(chain.factors[-1])
         budget = SHARE_OF_A_LAYER * 2 * self.engine.n_samples * self.engine.n_features * top
-        step = width * min(order**2, 2 * top * order)
+        step = width * left_cost(top, order)
         n_steps = affordable_steps(chain.factors[:layer], min(top, order), step, max(budget, CHEAP))
         return int(np.clip(n_steps, 1, MOST_INNER))
 
