@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import nan_euclidean_distances
 
 from catalogue import SMALL, VARIANTS
-from deepnmf import CNMF, GNMF, NMF, NSNMF, WSF, DeepNSNMF, DeepSemiNMF, SemiNMF, SparseDeepNMF
+from deepnmf import GNMF, NMF, NSNMF, WSF, DeepNSNMF, DeepSemiNMF, SemiNMF, SparseDeepNMF
 from deepnmf.engines import Workers, holes, rows_of
 
 masking = pytest.mark.parametrize("model", [m for m in VARIANTS if m._masks_nan], ids=lambda m: repr(m)[:60])
@@ -187,7 +187,6 @@ def test_dense_weights_of_sparse_data_are_refused():
 def test_models_that_cannot_leave_out_entries_say_so():
     X, Y, _ = holed()
     for model in (
-        CNMF(4),
         SparseDeepNMF((8, 4), activation="square"),
         DeepSemiNMF((8, 4), activation="stanh"),
     ):

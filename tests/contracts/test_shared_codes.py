@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.optimize import nnls
 
 import deepnmf
 from catalogue import data
 from deepnmf import CNMF
+from deepnmf.engines import holes
 from reference import cnmf
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -44,6 +46,46 @@ def test_the_loss_is_that_of_the_samples_and_never_rises(container, dtype, rel, 
     assert model.loss_curve_[-1] == pytest.approx(0.5 * error**2, rel=rel)
     assert np.array_equal(model.loss_curve_, seen)
     assert (np.diff(model.loss_curve_) <= (1e-12 if dtype is np.float64 else 1e-6) * np.sum(X**2)).all()
+
+
+HIDDEN = np.random.default_rng(3).random(X.shape) < 0.3
+
+
+def with_holes(form):
+    """Data with entries that were not observed, and what `fit` is told of them, in every form that there is."""
+    seen = np.where(HIDDEN, 0.0, 1.0)
+    stored = sparse.csr_array((X[~HIDDEN], np.nonzero(~HIDDEN)), shape=X.shape)
+    return {"NaN": (np.where(HIDDEN, np.nan, X), None), "weights": (X, seen), "stored": (stored, "stored")}[form]
+
+
+@pytest.mark.parametrize("form", ["NaN", "weights", "stored"])
+def test_with_holes_the_loss_is_that_of_the_observed_entries_and_never_rises(form):
+    holed, weight = with_holes(form)
+    model = CNMF(4, random_state=0, tol=0, max_iter=1000).fit(holed, LABELS, entry_weight=weight)
+    codes = model.codes_[-1]
+    loss = 0.5 * np.sum(np.square(X - codes @ model.components_)[~HIDDEN])
+    assert len(np.unique(codes, axis=0)) == 3 + np.count_nonzero(LABELS == -1)
+    assert model.loss_curve_[-1] == pytest.approx(loss, rel=1e-4)
+    assert 0.5 * model.reconstruction_err_**2 == pytest.approx(loss, rel=1e-10)
+    assert (np.diff(model.loss_curve_) <= 1e-12 * np.sum(X**2)).all()
+
+
+def test_codes_of_classes_with_holes_are_the_best_ones():
+    """Nonnegative least squares over all that was seen of a class."""
+    holed, _ = with_holes("NaN")
+    model = CNMF(4, random_state=0, tol=1e-12, max_iter=20_000).fit(holed, LABELS)
+    for label in (0, 3, 7):
+        rows, columns = np.nonzero(~HIDDEN & (label == LABELS)[:, None])
+        expected, _ = nnls(model.components_[:, columns].T, X[rows, columns])
+        assert np.allclose(model.codes_[-1][label == LABELS], expected, atol=1e-4)
+
+
+def test_little_that_was_observed_of_classes_is_fitted_row_by_row(monkeypatch):
+    monkeypatch.setattr(holes, "LITTLE", 1.1)
+    stored, weight = with_holes("stored")
+    model = CNMF(4, random_state=0, tol=0, max_iter=30).fit(stored, LABELS, entry_weight=weight)
+    loss = 0.5 * np.sum(np.square(X - model.codes_[-1] @ model.components_)[~HIDDEN])
+    assert model.loss_curve_[-1] == pytest.approx(loss, rel=1e-10)
 
 
 def test_the_order_of_the_samples_does_not_matter():

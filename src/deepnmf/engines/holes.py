@@ -190,6 +190,7 @@ class RowsWithHoles(RowsInMemory):
     """
 
     is_complete = False
+    scatter = 0.0  # what a loss counts beside: the squares of other rows about these, where these are their means
 
     def __init__(self, X: Matrix, workers: Workers, weight: Matrix | None = None) -> None:
         self._weight = weight
@@ -198,6 +199,16 @@ class RowsWithHoles(RowsInMemory):
     def _rows(self, block: slice) -> HoledBlock:
         weight = None if self._weight is None else rows_at(self._weight, block)
         return (SparseHoles if sparse.issparse(self._X) else DenseHoles)(rows_at(self._X, block), weight)
+
+    def weighted(self) -> tuple[Matrix, Matrix]:
+        """W∘X and W, whole."""
+        return self._rows(slice(0, self.n_samples)).weighted()
+
+    def of_means(self, X: Matrix, weight: Matrix) -> "RowsWithHoles":
+        """Rows that are means of these, with which a loss is still that of these."""
+        means = RowsWithHoles(X, self.workers, weight)
+        means.scatter = self.sqnorm - means.sqnorm
+        return means
 
     @property
     def stores_little(self) -> bool:
@@ -248,7 +259,7 @@ class CompletedRows(Engine):
             return new_rows, (*sums, np.asarray(square))
 
         new_rows, (*sums, sqnorm) = self._holed.sweep((self._codes, *rows), on_completed, out)
-        self.sqnorm = float(sqnorm)
+        self.sqnorm = float(sqnorm) + self._holed.scatter
         return new_rows, tuple(sums)
 
     def upon(self, codes: Array) -> Engine:

@@ -7,12 +7,12 @@ import numpy as np
 from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Engine, RowsInMemory, Workers
+from deepnmf.engines import Engine, RowsInMemory, RowsWithHoles, Workers
 from deepnmf.engines.scaling import in_units
 from deepnmf.models.base import Init, RandomStateLike, Start, Task
 from deepnmf.models.labels import UNKNOWN, check_two_classes, described_classes, restored_classes, split_labels
 from deepnmf.models.nmf import PlainNMF
-from deepnmf.models.observed import Observed
+from deepnmf.models.observed import EntryWeight, Observed, observed
 from deepnmf.models.resuming import Keeping
 from deepnmf.objective import NO_GRAPHS
 from deepnmf.solvers import NNDSVD, History, OnSweep, Run
@@ -35,10 +35,21 @@ class Groups:
 
     def weighted_means(self, X: Matrix) -> Matrix:
         """D^½ X̄, the mean of each group times √count, summed in double precision."""
+        return self._averaged(X, np.sqrt(self.counts)).astype(X.dtype, copy=False)
+
+    def weighted_means_of_observed(self, rows: RowsWithHoles) -> Observed:
+        """The same of what was observed, and its weight, on average over the group."""
+        seen, weight = rows.weighted()
+        weights = self._averaged(weight, np.ones(len(self.counts)))
+        means = self._averaged(seen, np.sqrt(self.counts)) * inverse_where_positive(weights)
+        return observed(means.astype(rows.dtype, copy=False), weights.astype(rows.dtype, copy=False))
+
+    def _averaged(self, X: Matrix, scale: Array) -> Matrix:
+        """The mean of each group, times what is given for it."""
         n = len(self.places)
-        weights = 1 / np.sqrt(self.counts[self.places])
+        weights = (scale / self.counts)[self.places]
         indicator = sparse.csr_array((weights, (self.places, np.arange(n))), shape=(len(self.counts), n))
-        return (indicator @ X).astype(X.dtype, copy=False)
+        return indicator @ X
 
     def expanded(self, weighted_codes: Array) -> Array:
         """A V, one row a sample, from D^½ V."""
@@ -46,12 +57,20 @@ class Groups:
         return V.astype(weighted_codes.dtype, copy=False)[self.places]
 
 
+def inverse_where_positive(weights: Matrix) -> Matrix:
+    """1/w, and 0 where w is: of a sparse matrix, of what it stores."""
+    if sparse.issparse(weights):
+        return sparse.csr_array((inverse_where_positive(weights.data), weights.indices, weights.indptr), weights.shape)
+    return np.divide(1, weights, out=np.zeros_like(weights), where=weights > 0)
+
+
 class CNMF(PlainNMF):
     """X ≈ A V Z, constrained NMF: labelled samples of one class share one code (Liu & Wu, 2010).
 
     A is the 0/1 indicator of classes and unlabelled samples, V and Z are nonnegative. ½‖X - A V Z‖² is, but for the
     scatter within the classes, the loss of NMF on the means of the groups with rows weighted by √count, and that is
-    what is optimised: a class costs as much as one sample. Without labels it is `NMF`.
+    what is optimised: a class costs as much as one sample. With holes, means are of what was observed, and weigh as
+    much. Without labels it is `NMF`.
 
     Parameters
     ----------
@@ -105,7 +124,7 @@ class CNMF(PlainNMF):
     (3, 16)
     """
 
-    _masks_nan = _streams = False  # rows of a class are averaged, as wholes and at once
+    _streams = False  # rows of a class are averaged at once
     _joins_samples = True
 
     def __init__(
@@ -134,6 +153,7 @@ class CNMF(PlainNMF):
         X: Matrix,
         y: object = None,
         *,
+        entry_weight: EntryWeight = None,
         factors: Sequence[Array] | None = None,
         on_sweep: OnSweep | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -144,8 +164,11 @@ class CNMF(PlainNMF):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), nonnegative
+            NaN in a dense X is an entry that was not observed.
         y : array-like of shape (n_samples,), optional
             Labels, numbers or text; -1, None and NaN are unknown ones.
+        entry_weight : None, "stored", array or sparse matrix of the shape of X
+            What each entry counts, from 0 to 1, as in `NMF`.
         factors : sequence of one array, optional
             [Z] to start from whatever `init` says. Required by ``init="custom"``.
         on_sweep : callable, optional
@@ -159,12 +182,16 @@ class CNMF(PlainNMF):
         -------
         self
         """
-        keeping = Keeping(checkpoint, checkpoint_seconds, (X, y, factors))
-        return self._fitted(lambda run: self._learn_grouped(X, y, self._start(factors, None), run, on_sweep), keeping)
+        keeping = Keeping(checkpoint, checkpoint_seconds, (X, y, entry_weight, factors))
+        start = self._start(factors, None)
+        return self._fitted(lambda run: self._learn_grouped(X, y, entry_weight, start, run, on_sweep), keeping)
 
-    def _learn_grouped(self, X: Matrix, y: object, start: Start, run: Run, on_sweep: OnSweep | None) -> History:
+    def _learn_grouped(
+        self, X: Matrix, y: object, entry_weight: EntryWeight, start: Start, run: Run, on_sweep: OnSweep | None
+    ) -> History:
         """Check, optimise on the groups, and keep the result for the samples."""
-        X = self._validated(X, reset=True)
+        data = self._observed(X, entry_weight, reset=True)
+        X = data.X
         self.classes_, index = split_labels(y, X.shape[0])
         check_two_classes(self.classes_, "y")
         groups = Groups.of(index, len(self.classes_))
@@ -173,7 +200,7 @@ class CNMF(PlainNMF):
         if not start.factors:
             self._check_rank_of_groups(sizes[0], (len(groups.counts), X.shape[1]))
         with Workers() as workers:
-            engine = self._rows(Observed(X), workers)
+            engine = self._rows(data, workers)
             run.unit = engine.unit
             task = Task(sizes, self._start_in_units(start, engine.unit), NO_GRAPHS, run, on_sweep)
             grouped = self._grouped(engine, in_units(X, engine.unit), groups)
@@ -185,6 +212,8 @@ class CNMF(PlainNMF):
         """Rows to optimise on; with ‖X‖² of all samples their loss counts the scatter within the groups."""
         if not len(self.classes_):
             return engine
+        if isinstance(engine, RowsWithHoles):
+            return engine.of_means(*groups.weighted_means_of_observed(engine))
         grouped = RowsInMemory(groups.weighted_means(X), engine.workers)
         grouped.sqnorm = engine.sqnorm
         return grouped

@@ -64,7 +64,7 @@ class ObservedDescent(ChainDescent):
         columns, optimality, misfit = self._fitted(
             self.engine.turned, chain.factors[0].T, codes, nonnegative=chain.nonnegative
         )
-        return chain.with_factor(0, columns.T.astype(np.float64)), optimality, 0.5 * misfit
+        return chain.with_factor(0, columns.T.astype(np.float64)), optimality, 0.5 * (misfit + self.engine.scatter)
 
     def _update_upper(self, chain: Chain, codes: Array) -> tuple[Chain, float, float]:
         stats = statistics(self.engine.completed(codes, chain.decoder()), codes)
