@@ -23,6 +23,15 @@ def csv(tmp_path):
     return write_digits(tmp_path / "digits.csv")
 
 
+def test_features_that_nothing_was_left_for_are_told(tmp_path, csv):
+    usual = ("fit", csv, "--model", "nmf", *FEW_SHALLOW, "--labels", "digit", "--names", "id", "--no-report")
+    dear = ("--set", "alpha_W=1.0", "--set", "l1_ratio=1.0")
+    said = succeeded(*usual, *dear, "-o", tmp_path / "out")
+    assert "nothing was left for, by layer:" in said.stderr
+    plain = succeeded(*usual, "-o", tmp_path / "plain")
+    assert "nothing was left for" not in plain.stderr
+
+
 def test_one_command_leads_from_a_table_to_everything(tmp_path, csv):
     out = tmp_path / "made" / "on the way"
     result = succeeded("fit", csv, "--model", "deep-nsnmf", *FEW, "--labels", "digit", "--names", "id", "-o", out)

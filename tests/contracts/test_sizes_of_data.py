@@ -248,7 +248,19 @@ def test_rows_that_say_nothing_new_leave_sound_numbers(model, dtype):
             assert is_finite(found), kind
             assert np.isfinite(codes).all(), kind
             assert np.isfinite(found.inverse_transform(codes)).all(), kind
+            assert all(n <= len(C) for n, C in zip(found.n_dead_, found.features_, strict=True)), kind
             assert np.isfinite(found.score(X, np.maximum(LABELS, 0))), kind
+
+
+def test_features_that_nothing_was_left_for_are_counted(tmp_path):
+    X = np.random.default_rng(0).random((50, 8))
+    model = NMF(3, alpha_W=0.05, l1_ratio=1, random_state=0).fit(X)
+    assert not model.codes_[-1].any(axis=0).all()
+    assert model.n_dead_ == [3 - np.count_nonzero(model.codes_[-1].any(axis=0) & model.components_.any(axis=1))]
+    model.save(tmp_path / "model")
+    assert deepnmf.load(tmp_path / "model").n_dead_ == model.n_dead_
+    assert NMF(3, random_state=0).fit(X).n_dead_ == [0]
+    assert not hasattr(NMF(3), "n_dead_")
 
 
 @pytest.mark.parametrize("model", [NMF(4, random_state=0), SemiNMF(4, random_state=0), WSF(4, random_state=0)])

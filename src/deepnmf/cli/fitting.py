@@ -47,7 +47,12 @@ class Fit:
         layers = ",".join(map(str, self.sizes))
         n_iter = self.model.n_iter_
         sweeps = "1 sweep" if n_iter == 1 else f"{n_iter} sweeps"
-        return f"{self.name} with layers {layers}: {sweeps} in {self.seconds:.1f} s, {ending}."
+        return f"{self.name} with layers {layers}: {sweeps} in {self.seconds:.1f} s, {ending}.{self._dead()}"
+
+    def _dead(self) -> str:
+        """Say how many features nothing was left for, where there are any."""
+        dead = self.model.n_dead_
+        return f" Features that nothing was left for, by layer: {','.join(map(str, dead))}." if any(dead) else ""
 
 
 def fitted(model: Any, data: "Dataset", voice: "Voice", checkpoint: Path | None = None) -> Fit:

@@ -107,6 +107,13 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     # ------------------------------------------------------------------------------------- at work
 
+    @property
+    def n_dead_(self) -> list[int]:
+        """How many features of each layer add nothing: they are zero or, on top, in no sample's codes."""
+        alive = [np.any(C, axis=1) for C in self.features_]
+        alive[-1] = alive[-1] & np.asarray(self.codes_[-1].any(axis=0))
+        return [int(np.count_nonzero(~layer)) for layer in alive]
+
     def fit_transform(
         self, X: Matrix, y: object = None, *, entry_weight: EntryWeight = None, **fit_params: Any
     ) -> Array:
