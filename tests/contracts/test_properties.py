@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from catalogue import VARIANTS
-from deepnmf import DeepNMFNetwork
+from deepnmf import DeepNMFNetwork, DeepSemiNMF
 
 FEW = 60
 MANY = int(os.environ.get("DEEPNMF_EXAMPLES", "2000"))
@@ -46,6 +46,7 @@ def cases(draw):
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     X = rng.gamma(draw(st.sampled_from([0.2, 1.0, 5.0])), size=(n, p))
     X[rng.random((n, p)) < draw(st.sampled_from([0.0, 0.5, 0.9]))] = 0
+    X[0, 0] = 1  # nor is a matrix of nothing that counts beside the units of an activation
     X *= draw(st.sampled_from([1e-3, 1.0, 1e4]))
     X = X.astype(draw(st.sampled_from(["float64", "float32"])))
     model.set_params(**_sizes(draw, model), max_iter=draw(st.integers(1, 12)))
@@ -112,6 +113,19 @@ def test_whatever_is_valid_is_fitted_soundly(case):
 @settings(max_examples=MANY, deadline=None, suppress_health_check=SHARED, database=None)
 def test_thousands_of_fits_are_sound(case):
     check(case)
+
+
+@pytest.mark.parametrize("sizes", [(4, 5, 1), (1, 2, 1)])
+def test_a_step_that_overflows_is_taken_back_without_a_word(sizes):
+    """Found by the test above: a step on codes, and one on factors that left -6e222 of a sum of squares."""
+    column = [1.04849546e-04, 1.15482609e-10, 3.56783093e-04, 8.21561528e-05, 4.74785087e-05, 2.06818385e-04]
+    X = np.array([*column, 5.15636535e-04])[:, None]
+    model = DeepSemiNMF(sizes, activation="square", init="kmeans", max_iter=5, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        losses = Case(model, X, None).fitted().loss_curve_
+    assert (losses >= 0).all()
+    assert (np.diff(losses) <= 1e-14 * np.sum(X**2)).all()
 
 
 ROW_BY_ROW = [model for model in VARIANTS if not isinstance(model, DeepNMFNetwork)]

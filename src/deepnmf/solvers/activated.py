@@ -19,6 +19,7 @@ GROW, SHRINK = 1.3, 1 / 3
 WELL_SHOWN = 1e-8  # codes of an activation can be all but parallel, and the factor that tells them apart huge
 MOST_TRIALS = 8
 FAINTEST = SHRINK**MOST_TRIALS
+UNRESOLVED = 1e-4  # of ‖X‖²; rounding leaves less
 
 
 @dataclass(frozen=True)
@@ -121,12 +122,18 @@ class ActivatedDescent:
         moved = replace(state, codes=codes, step_sizes=sizes)
         for stride in (*(state.stride * SHRINK**trial for trial in range(MOST_TRIALS)), 0.0):
             reached = self._with_upper_step(moved, slopes, stride)
-            if reached.loss <= state.loss + rounding(self.engine, self.engine.sqnorm, state.loss):
+            if self._is_descent(state.loss, reached.loss):
                 # What is left to fit is rounding, and would be fitted.
                 exact = reached.loss <= rounding(self.engine, self.engine.sqnorm, reached.loss)
                 return replace(reached, stride=max(GROW * stride, FAINTEST), exhausted=exact)
         return replace(state, exhausted=True)
 
+    def _is_descent(self, before: float, after: float) -> bool:
+        """Whether a loss is no higher, and one that can be: far below zero is what cancelled terms have left of it."""
+        lowest = -UNRESOLVED * self.engine.sqnorm
+        return lowest <= after <= before + rounding(self.engine, self.engine.sqnorm, before)
+
+    @np.errstate(over="ignore", invalid="ignore")  # a step too far is taken back
     def _with_upper_step(self, state: ActivatedState, slopes: Sequence[Slope], stride: float) -> ActivatedState:
         """Step with Z_2..Z_m, update Z_1, and find the objective there."""
         chain = state.chain

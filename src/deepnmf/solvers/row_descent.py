@@ -23,9 +23,10 @@ class Rows(NamedTuple):
 def first_step_sizes(problem: ActivatedRows, H: Array) -> Array:
     """One step size a row, of the order of one over its curvature; only the first steps hang on it."""
     total = problem.curvature(H).sum(axis=1)
-    return np.divide(1, total, out=np.ones_like(total), where=total > 0)
+    return np.divide(1, total, out=np.ones_like(total), where=total > np.finfo(total.dtype).tiny)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # a step too far is not taken
 def descend_rows(problem: ActivatedRows, H: Array, F: Array, sizes: Array, n_steps: int) -> Rows:
     """Lower every row's value, never raising one.
 
@@ -39,7 +40,8 @@ def descend_rows(problem: ActivatedRows, H: Array, F: Array, sizes: Array, n_ste
         promise = -_row_sums(move, gradient)
         trial_values, trial_gradient = problem.evaluate(trial, F)
         worth = promise > NEGLIGIBLE * np.abs(values)
-        taken = worth & (trial_values <= values - SUFFICIENT * promise)
+        sound = np.isfinite(trial_gradient).all(axis=1)
+        taken = sound & worth & (trial_values <= values - SUFFICIENT * promise)
         spectral = _spectral(move, trial_gradient - gradient, sizes)
         sizes = np.where(taken, spectral, np.where(worth, SHRINK * sizes, sizes))
         H = np.where(taken[:, None], trial, H)
