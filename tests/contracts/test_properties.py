@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from catalogue import VARIANTS
-from deepnmf import DeepNMFNetwork, DeepSemiNMF
+from deepnmf import DeepNMFNetwork, DeepSemiNMF, SparseDeepNMF
 
 FEW = 60
 MANY = int(os.environ.get("DEEPNMF_EXAMPLES", "2000"))
@@ -126,6 +126,16 @@ def test_a_step_that_overflows_is_taken_back_without_a_word(sizes):
         losses = Case(model, X, None).fitted().loss_curve_
     assert (losses >= 0).all()
     assert (np.diff(losses) <= 1e-14 * np.sum(X**2)).all()
+
+
+def test_a_feature_too_small_for_its_precision_is_as_good_as_zero():
+    """Found by generated fits: in single precision, its codes were divided by infinity."""
+    X = np.zeros((7, 2), np.float32)
+    X[0, 0], X[2, 0] = 1e-3, 4.747851e-05
+    model = SparseDeepNMF((10,), penalty="R", code_penalty=0.1, feature_penalty=0.1, max_iter=2, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        check(Case(model, X, None))
 
 
 ROW_BY_ROW = [model for model in VARIANTS if not isinstance(model, DeepNMFNetwork)]
