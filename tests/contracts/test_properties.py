@@ -78,7 +78,6 @@ def _formed(draw, X, model, rng):
 
 
 def check(case):
-    note(repr(case.model))
     model = case.fitted()
     arrays = [*model.factors_, *model.features_, *model.codes_]
     assert all(np.isfinite(array).all() for array in arrays)
@@ -105,6 +104,7 @@ def _sqnorm(X):
 @given(cases())
 @settings(max_examples=FEW, deadline=None, suppress_health_check=SHARED, derandomize=True)
 def test_whatever_is_valid_is_fitted_soundly(case):
+    note(repr(case.model))
     check(case)
 
 
@@ -112,6 +112,7 @@ def test_whatever_is_valid_is_fitted_soundly(case):
 @given(cases())
 @settings(max_examples=MANY, deadline=None, suppress_health_check=SHARED, database=None)
 def test_thousands_of_fits_are_sound(case):
+    note(repr(case.model))
     check(case)
 
 
