@@ -139,6 +139,14 @@ def test_a_feature_too_small_for_its_precision_is_as_good_as_zero():
         check(Case(model, X, None))
 
 
+def test_codes_of_a_feature_that_is_all_but_zero_rest():
+    """Found by generated fits: they were divided by a curvature of 1e-45, the smallest number there is."""
+    X = np.array([[np.nan, 0, 2850.7422, 0, np.nan, 10183.476, 23392.957, 12639.959]], np.float32).T
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        check(Case(SparseDeepNMF((8, 8), max_iter=1, pretrain_max_iter=20, random_state=0), X, None))
+
+
 ROW_BY_ROW = [model for model in VARIANTS if not isinstance(model, DeepNMFNetwork)]
 
 

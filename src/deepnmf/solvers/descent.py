@@ -64,6 +64,7 @@ class CodesStep:
     n_inner: int
     beta: float
 
+    @np.errstate(over="ignore", invalid="ignore")  # a sweep that leaves the numbers is taken back
     def __call__(self, X_b: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         target = X_b @ self.features
         size = inner(target, target)
@@ -136,6 +137,7 @@ class ChainDescent:
         )
         return self._look_ahead(state, reached, sweep.rows[1]) if self.solver.extrapolates else reached
 
+    @np.errstate(over="ignore", invalid="ignore")
     def _sweep(self, state: State, departure: Chain) -> Sweep:
         """Update codes and factors, from the factors given."""
         rows, stats, codes_optimality = self._update_codes(state, departure)
@@ -175,7 +177,7 @@ class ChainDescent:
         penalty = self.objective.code_penalty(chain)
         step = CodesStep(
             features=np.ascontiguousarray(D.T, dtype=dtype),
-            gram=FormedGram((D @ D.T + penalty.gram).astype(dtype, copy=False)),
+            gram=FormedGram(without_faint((D @ D.T + penalty.gram).astype(dtype, copy=False))),
             l1=penalty.l1,
             solver=self.solver,
             n_inner=min(inner_steps(*D.shape), state.most_inner),
@@ -228,6 +230,14 @@ def extrapolated(new: Array, old: Array, beta: float, nonnegative: bool) -> Arra
     ahead *= beta
     ahead += new
     return np.maximum(ahead, 0, out=ahead) if nonnegative else ahead
+
+
+def without_faint(gram: Array) -> Array:
+    """Curvatures that are nothing beside the largest become zero, where codes rest: none is there to divide by."""
+    curvature = gram.diagonal()
+    faint = np.flatnonzero(curvature < np.sqrt(np.finfo(gram.dtype).tiny) * curvature.max())
+    gram[faint, faint] = 0
+    return gram
 
 
 def over_columns(workers: Workers, solver: Solver, Z: Array, problem: Quadratic, n_inner: int) -> Moved:
