@@ -139,6 +139,17 @@ def test_a_feature_too_small_for_its_precision_is_as_good_as_zero():
         check(Case(model, X, None))
 
 
+def test_a_feature_of_codes_that_are_all_but_zero_rests():
+    """Found by generated fits: it grew to 1e41, beside codes that made nothing of it."""
+    X = np.zeros((7, 13), np.float32)
+    X[[0, 1, 2, 5, 6], [0, 4, 1, 8, 4]] = 1e-3, 9.4225328e-10, 1.9337003e-04, 2.3375667e-07, 8.0803929e-06
+    X[3, [0, 1, 5]] = 1.2048291e-07, 3.1878801e-06, 1.0175767e-04
+    model = SparseDeepNMF((7, 10), penalty="R", code_penalty=0.1, feature_penalty=0.1, max_iter=1, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        check(Case(model, X, None))
+
+
 def test_codes_of_a_feature_that_is_all_but_zero_rest():
     """Found by generated fits: they were divided by a curvature of 1e-45, the smallest number there is."""
     X = np.array([[np.nan, 0, 2850.7422, 0, np.nan, 10183.476, 23392.957, 12639.959]], np.float32).T

@@ -342,8 +342,7 @@ class ChainEstimator(BatchLearner):
         objective = self._objective(chain.depth, engine)
         penalties = [*self._lower_code_penalties(chain), objective.code_penalty(chain)]
         codes, chain = state.codes, self._balanced(chain)
-        largest = np.finfo(codes.dtype).max  # what is smaller than one over it is as good as zero
-        scales = [np.minimum(scale, largest) for scale in self._scales(chain)]
+        scales = self._scales(chain)
         codes /= scales[-1].astype(codes.dtype)
         penalties = [_rescaled(penalty, scale) for penalty, scale in zip(penalties, scales, strict=True)]
         if not any(chain.theta):  # scaling commutes with the chain: let the factors have it

@@ -13,6 +13,7 @@ import numpy as np
 from deepnmf.arrays import Array
 
 FEW_ROWS = 128  # up to so many, passes over a formed matrix cost less than two thin products, however thin
+FAINT = 1e-15  # of the largest norm: smaller ones are rounding, and who divides by their squares leaves the numbers
 POWER_STEPS, STEADY = 30, 1e-2  # of a power iteration: at most so many, until one changes the norm by less than this
 
 
@@ -58,10 +59,10 @@ class LeftGram(Gram, Protocol):
 
 
 class FormedGram:
-    """G as a matrix."""
+    """G as a matrix; what curves next to nothing rests."""
 
     def __init__(self, matrix: Array) -> None:
-        self.matrix = matrix
+        self.matrix = resting(matrix, matrix.diagonal().max(initial=0.0))
 
     def apply(self, Z: Array) -> Array:
         return self.matrix @ Z
@@ -86,6 +87,7 @@ class FactoredGram:
     def __init__(self, A: Array, K: Array) -> None:
         self.A = A
         self.KA = K @ A
+        self._largest = np.einsum("ij,ij->j", A, self.KA).max()
 
     def apply(self, Z: Array) -> Array:
         return self.KA.T @ (self.A @ Z)
@@ -98,7 +100,7 @@ class FactoredGram:
         return _norm(self.apply, self.A.shape[1])
 
     def block(self, rows: slice) -> Array:
-        return self.A[:, rows].T @ self.KA[:, rows]
+        return resting(self.A[:, rows].T @ self.KA[:, rows], self._largest)
 
     def follow(self, Z: Array) -> Follower:
         return _FactoredFollower(self.A, self.KA, self.A @ Z)
@@ -142,6 +144,16 @@ class ProductGram:
         """Multiplications to form it; the first product is symmetric, half the work."""
         first, *above = self.factors
         return len(first) * first.size // 2 + sum(Z.size * (len(Z) + Z.shape[1]) for Z in above)
+
+
+def resting(gram: Array, largest: float) -> Array:
+    """Zeros for curvatures that are nothing beside the largest: coordinate descent leaves their rows as they are."""
+    faint = np.flatnonzero(gram.diagonal() < FAINT**2 * largest)
+    if not faint.size:
+        return gram
+    gram = gram.copy()
+    gram[faint, faint] = 0
+    return gram
 
 
 def left_gram(A: Array | None, K: Array) -> LeftGram:

@@ -177,7 +177,7 @@ class ChainDescent:
         penalty = self.objective.code_penalty(chain)
         step = CodesStep(
             features=np.ascontiguousarray(D.T, dtype=dtype),
-            gram=FormedGram(without_faint((D @ D.T + penalty.gram).astype(dtype, copy=False))),
+            gram=FormedGram((D @ D.T + penalty.gram).astype(dtype, copy=False)),
             l1=penalty.l1,
             solver=self.solver,
             n_inner=min(inner_steps(*D.shape), state.most_inner),
@@ -230,14 +230,6 @@ def extrapolated(new: Array, old: Array, beta: float, nonnegative: bool) -> Arra
     ahead *= beta
     ahead += new
     return np.maximum(ahead, 0, out=ahead) if nonnegative else ahead
-
-
-def without_faint(gram: Array) -> Array:
-    """Curvatures that are nothing beside the largest become zero, where codes rest: none is there to divide by."""
-    curvature = gram.diagonal()
-    faint = np.flatnonzero(curvature < np.sqrt(np.finfo(gram.dtype).tiny) * curvature.max())
-    gram[faint, faint] = 0
-    return gram
 
 
 def over_columns(workers: Workers, solver: Solver, Z: Array, problem: Quadratic, n_inner: int) -> Moved:
