@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from catalogue import VARIANTS
-from deepnmf import DeepNMFNetwork, DeepSemiNMF, SparseDeepNMF
+from deepnmf import DeepNMFNetwork, DeepSemiNMF, MultilayerNMF, SparseDeepNMF
 
 FEW = 60
 MANY = int(os.environ.get("DEEPNMF_EXAMPLES", "2000"))
@@ -87,13 +87,18 @@ def check(case):
     losses = np.asarray(model.loss_curve_)
     assert np.isfinite(losses).all()
     slack = 1e-9 if str(case.X.dtype) == "float64" else 1e-5
-    size = _sqnorm(case.X)
+    size = max(_sqnorm(case.X), _fed(case))
     assert (np.diff(losses) <= slack * max(size, abs(losses[0]))).all()
     codes = model.transform(case.X)
     assert np.isfinite(codes).all()
     assert (codes >= 0).all()
     assert codes.dtype == case.X.dtype
     assert model.inverse_transform(codes).shape == case.X.shape
+
+
+def _fed(case):
+    """What the top layer of a multilayer model is fed with, whose loss it is: roots of codes, of any size up to one."""
+    return float(case.X.size) if getattr(case.model, "activation", "") == "square" else 0.0
 
 
 def _sqnorm(X):
@@ -148,6 +153,14 @@ def test_a_feature_of_codes_that_are_all_but_zero_rests():
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         check(Case(model, X, None))
+
+
+def test_smoothed_features_have_unit_norm_below_an_activation_too():
+    """Found by generated fits: a row of 2e-15 got unit norm, and what smoothing adds to it became infinite."""
+    X = np.array([[1e-3, 0, 1.9806663e-05, 0, 0, 0, 0]], np.float32).T
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        check(Case(MultilayerNMF((1, 5, 6), activation="square", theta=0.1, max_iter=2, random_state=0), X, None))
 
 
 def test_codes_of_a_feature_that_is_all_but_zero_rest():

@@ -66,10 +66,10 @@ class ActivatedEstimator(DeepEstimator):
         return chain if degree is None else chain.with_unit_rows_below(degree)
 
     def _scales(self, chain: Chain) -> list[Array]:
-        """Only the rows of Z_m trade scale with the codes; those of lower layers have theirs already."""
+        """Only the rows of S_m Z_m trade scale with the codes; those of lower layers have theirs already."""
         if self._between is None:
             return super()._scales(chain)
-        return [*(np.ones(len(Z)) for Z in chain.factors[:-1]), inverse_norms(chain.factors[-1])]
+        return [*(np.ones(len(Z)) for Z in chain.factors[:-1]), inverse_norms(chain.smoothed(chain.depth - 1))]
 
     # ------------------------------------------------------------------------------------- at work
 
