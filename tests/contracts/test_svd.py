@@ -69,6 +69,6 @@ def test_threads_that_come_first_together_compile_once(monkeypatch):
 
     monkeypatch.setattr(lanes.binding, "create_mcjit_compiler", slow)
     with ThreadPoolExecutor(4) as pool:
-        codes = list(pool.map(lanes.machine_code, ["float64"] * 4))
+        codes = list(pool.map(lanes.machine_code, ["d"] * 4))
     assert len(made) == 1
     assert all(code is codes[0] for code in codes)

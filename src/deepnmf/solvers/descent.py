@@ -17,7 +17,7 @@ from deepnmf.solvers.steps import Moved, Solver
 MOST_INNER = 12
 SHARE_OF_A_LAYER = 0.5
 CHEAP = 1e7  # multiplications; a millisecond or so is not worth counting
-ROUNDING = {"float64": 1e-14, "float32": 1e-9}
+ROUNDING = {np.dtype(np.float64): 1e-14, np.dtype(np.float32): 1e-9}
 COLUMNS_AT_ONCE, WORTH_A_THREAD = 512, 8e6  # the second in multiplications
 LIFT = 1e-3  # of the mean
 
@@ -194,17 +194,16 @@ class ChainDescent:
     def update_factors(self, chain: Chain, stats: Statistics, most_inner: int, lowest: int = 0) -> tuple[Chain, float]:
         """Update the factors from some layer on, lowest first, from the statistics alone."""
         optimality = 0.0
-        size = inner(stats.M, stats.M)
         for layer in range(lowest, chain.depth):
             if chain.nonnegative:
                 n_inner = min(self._steps_on_factor(chain, layer), most_inner)
                 problem = self.objective.block(chain, layer, stats, n_inner)
                 moved = over_columns(self.engine.workers, self.solver, chain.factors[layer], problem, n_inner)
-                size = inner(problem.linear, problem.linear)
+                target = problem.linear
             else:
-                moved = self.free_factor(chain, layer, stats)
+                moved, target = self.free_factor(chain, layer, stats), stats.M
             chain = chain.with_factor(layer, moved.Z)
-            optimality = max(optimality, relative(moved.violation, size))
+            optimality = max(optimality, relative(moved.violation, inner(target, target)))
         return chain, optimality
 
     def free_factor(self, chain: Chain, layer: int, stats: Statistics) -> Moved:
@@ -221,7 +220,7 @@ class ChainDescent:
         budget = SHARE_OF_A_LAYER * 2 * self.engine.n_samples * self.engine.n_features * top
         step = width * left_cost(top, order)
         n_steps = affordable_steps(chain.factors[:layer], min(top, order), step, max(budget, CHEAP))
-        return int(np.clip(n_steps, 1, MOST_INNER))
+        return min(max(n_steps, 1), MOST_INNER)
 
 
 def extrapolated(new: Array, old: Array, beta: float, nonnegative: bool) -> Array:
@@ -246,13 +245,13 @@ def over_columns(workers: Workers, solver: Solver, Z: Array, problem: Quadratic,
 
 def inner_steps(order: int, n_features: int) -> int:
     """Passes over the codes that cost about a quarter of what the two products with X cost."""
-    return int(np.clip(1 + 0.5 * n_features / order, 1, MOST_INNER))
+    return min(int(1 + 0.5 * n_features / order), MOST_INNER)
 
 
 def rounding(engine: Engine, sqnorm: float, loss: float) -> float:
     """What the loss, a difference of numbers as large as ‖X‖², is uncertain by."""
     scale = sqnorm if np.isinf(loss) else max(sqnorm, loss)
-    return ROUNDING[engine.dtype.name] * scale
+    return ROUNDING[engine.dtype] * scale
 
 
 def relative(violation: float, size: float) -> float:

@@ -20,7 +20,7 @@ from deepnmf.arrays import Array
 LANES = 16
 FAST = ("fast",)
 INDEX, DOUBLE = ir.IntType(64), ir.DoubleType()
-NUMBERS = {"float64": DOUBLE, "float32": ir.FloatType()}
+NUMBERS = {"d": DOUBLE, "f": ir.FloatType()}  # by NumPy's letters: names take longer to make than a small block
 ADDRESS, COUNT = ctypes.c_void_p, ctypes.c_int64
 
 
@@ -36,16 +36,18 @@ def descend_rows(H: Array, G: Array, F: Array, n_passes: int, tol: float = 0.0) 
     full = len(H) // LANES * LANES
     violation = _call(H[:full], F[:full], G, n_passes, tol, room)
     if full < len(H):
-        last, target = (np.vstack([rows[full:], np.zeros((full + LANES - len(H), len(G)), H.dtype)]) for rows in (H, F))
+        rest = len(H) - full
+        last, target = np.zeros((2, LANES, len(G)), H.dtype)
+        last[:rest], target[:rest] = H[full:], F[full:]
         violation += _call(last, target, G, n_passes, tol, room)
-        H[full:] = last[: len(H) - full]
+        H[full:] = last[:rest]
     return H, violation
 
 
 def _call(H: Array, F: Array, G: Array, n_passes: int, tol: float, room: Array) -> float:
     addresses = (array.ctypes.data for array in (H, F, G, room))
     strides = (stride // H.itemsize for array in (H, F) for stride in array.strides)
-    return machine_code(H.dtype.name).call(*addresses, len(H) // LANES, len(G), n_passes, *strides, tol**2)
+    return machine_code(H.dtype.char).call(*addresses, len(H) // LANES, len(G), n_passes, *strides, tol**2)
 
 
 class MachineCode(NamedTuple):
@@ -58,21 +60,21 @@ class MachineCode(NamedTuple):
 _compiling = Lock()
 
 
-def machine_code(dtype: str) -> MachineCode:
+def machine_code(letter: str) -> MachineCode:
     """Compile at the first call, once: of two that threads made at once, one would be lost while it runs."""
     with _compiling:
-        return compiled(dtype)
+        return compiled(letter)
 
 
 @cache
-def compiled(dtype: str) -> MachineCode:
+def compiled(letter: str) -> MachineCode:
     """``descend(H, F, G, room, n_blocks, order, n_passes, strides of H and F, tol²)``; other threads run meanwhile."""
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     host = binding.Target.from_default_triple().create_target_machine(
         cpu=binding.get_host_cpu_name(), features=_vector_instructions(), opt=3
     )
-    module = binding.parse_assembly(str(written(NUMBERS[dtype])))
+    module = binding.parse_assembly(str(written(NUMBERS[letter])))
     engine = binding.create_mcjit_compiler(module, host)
     engine.finalize_object()
     kind = ctypes.CFUNCTYPE(ctypes.c_double, *[ADDRESS] * 4, *[COUNT] * 7, ctypes.c_double)

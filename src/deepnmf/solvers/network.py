@@ -40,7 +40,7 @@ class NetworkDescent:
     def __init__(self, engine: Engine, poolings: Sequence[Pooling], labels: Labels, *, backprop: bool = True) -> None:
         self.energy = NetworkEnergy(rows_input(engine), poolings, labels)
         self._backprop = backprop
-        self._rounding = ROUNDING[engine.dtype.name] * engine.sqnorm
+        self._rounding = ROUNDING[engine.dtype] * engine.sqnorm
 
     def start(self, codes: Sequence[Array], factors: Sequence[Array]) -> NetworkState:
         """Begin at codes and factors, with zeros lifted a little: no multiplicative step could ever leave them."""

@@ -166,7 +166,7 @@ class TwoSidedDescent:
         codes, rates, sums, slopes, codes_optimality = self._update_codes(state, model)
         model, basis_rate, rest_optimality = self._update_rest(model, sums, state.basis_rate)
         loss = sums.value(model, self.label_weight)
-        if not loss <= state.loss + ROUNDING[self.engine.dtype.name] * self.engine.sqnorm:
+        if not loss <= state.loss + ROUNDING[self.engine.dtype] * self.engine.sqnorm:
             return _taken_back(state)
         return TwoSidedState(
             codes=codes,
