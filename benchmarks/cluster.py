@@ -21,7 +21,7 @@ from distributed import Client, LocalCluster, wait
 
 from deepnmf import NMF, DeepNSNMF
 
-SHAPES, CHUNKS, RANK = ((60_000, 1000), (24_000, 4000)), 8, 160
+SHAPES, CHUNKS, RANK = ((60_000, 1000), (24_000, 4000), (48_000, 8000)), 8, 160
 SWEEPS, REPEATS = 10, 3
 DEEP_SIZES, DEEP_SWEEPS = (80, 20), 7
 KILLED_AFTER = "layer 2: sweep 3,"
@@ -153,7 +153,7 @@ def main():
     print(
         f"X is in {CHUNKS} chunks that lie on the workers; `NMF({RANK})`, `LocalCluster` with one thread a worker. The mean of {SWEEPS}\n"
         f"sweeps, those that fetch the codes among them; the best of {REPEATS} fits, one and two workers in turn. The caller and dask's\n"
-        "scheduler share the cores with the workers. The work on a block grows with the features, what is fetched does not.\n"
+        "scheduler share the cores with the workers. The work on a block grows with rows times features, what is moved with their sum.\n"
     )
     print(table(["X", "a sweep of one worker", "of two", "times sooner"], rows))
     print("\n## A worker is killed\n")

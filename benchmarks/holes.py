@@ -18,8 +18,9 @@ from deepnmf.datasets import load
 SHARES = (0.1, 0.3, 0.5, 0.7)
 MODELS = (
     partial(NMF, 40, random_state=0),
-    partial(DeepNSNMF, (300, 40), random_state=0),
-    partial(DeepSemiNMF, (625, 40), random_state=0),
+    partial(NMF, 100, random_state=0),
+    partial(DeepNSNMF, (300, 100), random_state=0),
+    partial(DeepSemiNMF, (625, 100), random_state=0),
 )
 FILLERS = (
     SimpleImputer(),

@@ -19,8 +19,8 @@ from deepnmf import NMF
 
 TITLE = "NMF of one layer against other packages"
 LEADING = SOLVERS[0]  # the one that is measured at every number of iterations, however long it takes
-AFFORDABLE = 4.0  # seconds that any other contender's iterations may take
-ENOUGH = 4.0  # seconds after which any other contender is not run again
+AFFORDABLE = 2.0  # seconds that any other contender's iterations may take
+ENOUGH = 3.0  # seconds after which any other contender is not run again
 PATIENCE = 3  # times the contender's seconds after which we have failed
 CURVE = (1, 3, 10, 30, 100, 200)
 NEVER = 10**6
