@@ -134,6 +134,17 @@ def test_a_step_that_overflows_is_taken_back_without_a_word(sizes):
     assert (np.diff(losses) <= 1e-14 * np.sum(X**2)).all()
 
 
+def test_a_slope_that_overflows_moves_nothing():
+    """Found by generated fits: the curvature of a factor of 1e17, in single precision."""
+    left = [1e4, 3567.8308, 474.7851, 5156.3652, 1.8215497e-04, 0, 1546.5063, 0, 11142.084, 0, 6.0483413, 0, 42.899555]
+    right = [0, 821.56152, 0, 0, 1356.4282, 1514.1548, 0.45000833, 270.6734, 609.80994, 92.112541, 0.041859403]
+    right += [5787.4106, 185.22498, 0, 23.776505, 64.881317, 165.62424]
+    X = np.array([[*left, 0, 0.061561052, 0, 0], right], np.float32).T
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        check(Case(DeepSemiNMF((8, 1), activation="softplus", max_iter=5, random_state=0), X, None))
+
+
 def test_a_feature_too_small_for_its_precision_is_as_good_as_zero():
     """Found by generated fits: in single precision, its codes were divided by infinity."""
     X = np.zeros((7, 2), np.float32)

@@ -27,8 +27,9 @@ class Slope(NamedTuple):
     curvature: Array
 
     def step(self) -> Array:
-        """The gradient in units of the curvature; what has none does not move."""
-        return np.divide(self.gradient, self.curvature, out=np.zeros_like(self.gradient), where=self.curvature > 0)
+        """The gradient in units of the curvature; what has none, or too steep a slope to be a number, does not move."""
+        moving = (self.curvature > 0) & np.isfinite(self.gradient)
+        return np.divide(self.gradient, self.curvature, out=np.zeros_like(self.gradient), where=moving)
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,7 @@ class _CodesStep:
     problem: ActivatedRows
     lowest: Array
 
+    @np.errstate(over="ignore", invalid="ignore")  # slopes that are no numbers move nothing
     def __call__(self, X_b: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         H, sizes, *pulled = rows
         problem = self.problem.of_rows(pulled)

@@ -20,6 +20,7 @@ class Rows(NamedTuple):
     promise: Array  # relative to the row's value
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what curves beyond all numbers stays where it is
 def first_step_sizes(problem: ActivatedRows, H: Array) -> Array:
     """One step size a row, of the order of one over its curvature; only the first steps hang on it."""
     total = problem.curvature(H).sum(axis=1)
