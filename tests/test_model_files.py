@@ -283,6 +283,7 @@ FORGED = {
     "negative factor": (lambda p: with_number(p, "factor.0", -1), "its factor.0 has entries from -1.0 to"),
     "NaN": (lambda p: with_number(p, "factor.0", np.nan), "its factor.0 has entries from nan"),
     "infinite": (lambda p: with_number(p, "codes.0", np.inf), "to inf, and finite ones"),
+    "huge scale": (lambda p: with_number(p, "scale.0", 1e308), "to 1e+308, and finite ones from 1e-150 to 1e+150"),
     "product overflows": (
         lambda p: with_number(with_number(p, "factor.0", 1e300), "factor.1", 1e300),
         "features of layer",

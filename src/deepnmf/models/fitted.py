@@ -16,6 +16,8 @@ from deepnmf.objective import Chain, CodePenalty
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.solvers import encode_rows, residual_norm
 
+SCALES = 1e-150, 1e150  # of codes: their squares, and what is divided by these, are numbers
+
 
 class FittedChain(Factorization):
     """A linear chain once it has been learnt."""
@@ -108,11 +110,10 @@ class FittedChain(Factorization):
         sizes = self._sizes(self.n_features_in_, arrays["factor"])
         listed_numbers(description, "theta", len(sizes), 0, 1)
         listed_numbers(description, "l1", len(sizes), 0, np.inf)
-        positive = [Expected((size,), low=np.finfo(np.float64).tiny) for size in sizes]
         low = 0 if self._nonnegative else -np.inf
         return {
             "factor": [Expected(shape, low) for shape in factor_shapes(self.n_features_in_, sizes)],
-            "scale": positive,
+            "scale": [Expected((size,), *SCALES) for size in sizes],
             "penalty": [Expected((size, size), low=0) for size in sizes],
             "norm": [Expected((size,), low=0) for size in sizes] if "norm" in arrays else [],
         }
