@@ -283,7 +283,6 @@ FORGED = {
     "negative factor": (lambda p: with_number(p, "factor.0", -1), "its factor.0 has entries from -1.0 to"),
     "NaN": (lambda p: with_number(p, "factor.0", np.nan), "its factor.0 has entries from nan"),
     "infinite": (lambda p: with_number(p, "codes.0", np.inf), "to inf, and finite ones"),
-    "huge scale": (lambda p: with_number(p, "scale.0", 1e308), "to 1e+308, and finite ones from 1e-150 to 1e+150"),
     "product overflows": (
         lambda p: with_number(with_number(p, "factor.0", 1e300), "factor.1", 1e300),
         "features of layer",
@@ -305,6 +304,14 @@ def test_a_forged_file_is_refused_in_a_sentence_that_says_why(forge, sentence, n
     assert str(refusal.value).startswith(f"{path} is not a sound deepnmf model: ")
     assert str(refusal.value).endswith(".")
     assert "\n" not in str(refusal.value)
+
+
+def test_a_scale_that_has_no_square_is_refused(tiny, tmp_path):
+    """Found by the fuzzer: codes of such a model were NaN."""
+    path = tmp_path / "model"
+    path.write_bytes(with_number(Parts.of(tiny), "scale.0", 1e308).sealed())
+    with pytest.raises(ModelFileError, match=r"to 1e\+308, and finite ones from 1e-150 to 1e\+150"):
+        deepnmf.load(path)
 
 
 def test_a_memory_of_batches_without_factors_is_refused(tmp_path):
