@@ -21,8 +21,8 @@ from distributed import Client, LocalCluster, wait
 
 from deepnmf import NMF, DeepNSNMF
 
-SHAPES, CHUNKS, RANK = ((60_000, 1000), (24_000, 4000), (48_000, 8000)), 8, 160
-SWEEPS, REPEATS = 10, 3
+SHAPES, CHUNKS, RANK = ((60_000, 1000), (48_000, 8000)), 8, 160
+SWEEPS, REPEATS = 5, 3  # every fifth sweep fetches the codes
 DEEP_SIZES, DEEP_SWEEPS = (80, 20), 7
 KILLED_AFTER = "layer 2: sweep 3,"
 LINES_BEFORE, LINES_AFTER = 2, 12  # of the log

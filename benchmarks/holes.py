@@ -27,7 +27,7 @@ FILLERS = (
     KNNImputer(),
     IterativeImputer(max_iter=3, n_nearest_features=20, random_state=0),  # with all neighbours it takes hours
 )
-RUNS = 3
+RUNS = 2
 SAMPLES, PIXELS = 1000, 64
 WEIGHTS = (0.0, 1e-4, 1e-3, 1e-2)
 

@@ -13,6 +13,7 @@ TITLE = "What starting costs"
 
 IMPORTED = """
 import time
+{before}
 began = time.perf_counter()
 {imports}
 print(time.perf_counter() - began)
@@ -33,7 +34,7 @@ print(first - second)
 """
 
 MODELS = (("NMF", "5"), ("DeepSemiNMF", "(10, 5)"), ("DeepNSNMF", "(10, 5)"))
-BASE = "import sklearn.decomposition"
+IMPORTS = ("import sklearn.decomposition", "import deepnmf", "import numba")
 
 
 def printed(code: str, **environment: str) -> float:
@@ -45,16 +46,13 @@ def printed(code: str, **environment: str) -> float:
 
 
 def best_imports(repeats: int) -> dict[str, float]:
-    """Seconds of imports, each in processes of its own, in turn."""
-    imports = {
-        "scikit-learn": BASE,
-        "deepnmf": f"{BASE}\nimport deepnmf",
-        "numba": f"{BASE}\nimport deepnmf\nimport numba",
-    }
-    rounds = [
-        {name: printed(IMPORTED.format(imports=code)) for name, code in imports.items()} for _ in range(repeats + 1)
+    """Seconds of imports, each after those before it, in processes of its own, in turn."""
+    codes = [
+        IMPORTED.format(before="\n".join(IMPORTS[:place]), imports=one) for place, one in enumerate(IMPORTS)
     ]
-    return {name: min(each[name] for each in rounds[1:]) for name in imports}  # the first finds a cold disk
+    rounds = [[printed(code) for code in codes] for _ in range(repeats + 1)]
+    best = [min(times) for times in zip(*rounds[1:], strict=True)]  # the first finds a cold disk
+    return dict(zip(IMPORTS, best, strict=True))
 
 
 def first_fit(model: str, sizes: str, repeats: int) -> tuple[float, float]:
@@ -76,18 +74,14 @@ def page(options: Options) -> str:
         [
             "Every figure comes from processes of its own, the best of several.",
             "## Import",
+            "What each adds after those above it; numba is imported by the first `transform`, or a pooled model.",
             table(
-                ["", "seconds"],
-                [
-                    [f"`{BASE}`", in_seconds(imports["scikit-learn"])],
-                    ["and `import deepnmf`", in_seconds(imports["deepnmf"])],
-                    ["what `import deepnmf` adds", in_seconds(imports["deepnmf"] - imports["scikit-learn"])],
-                    ["what `import numba` adds, at the first fit", in_seconds(imports["numba"] - imports["deepnmf"])],
-                ],
+                ["", "adds"],
+                [[f"`{name}`", in_seconds(seconds)] for name, seconds in imports.items()],
             ),
             "## First fit",
-            "What the first fit of a process takes longer than the best of the five after it, `import numba` included: with an "
-            "empty cache, as after an installation (one process), and in later processes, which find the cache there.",
+            "What the first fit of a process takes longer than the best of the five after it: with an empty cache of numba's, as "
+            "after an installation (one process), and in later processes, which find the cache there.",
             table(["model", "nothing compiled yet", "later processes"], rows),
         ]
     )
