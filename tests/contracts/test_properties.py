@@ -16,8 +16,8 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from catalogue import VARIANTS
-from deepnmf import DeepNMFNetwork, DeepSemiNMF, MultilayerNMF, SparseDeepNMF
+from catalogue import VARIANTS, is_linear
+from deepnmf import NMF, DeepNMFNetwork, DeepSemiNMF, MultilayerNMF, SparseDeepNMF
 
 FEW = 60
 MANY = int(os.environ.get("DEEPNMF_EXAMPLES", "2000"))
@@ -192,3 +192,70 @@ def test_permuting_new_samples_permutes_their_codes(model, seed):
     case = Case(clone(model).set_params(max_iter=5), rng.gamma(1.0, size=(30, 14)), None)
     fitted, order = case.fitted(), rng.permutation(30)
     assert np.allclose(fitted.transform(case.X[order]), fitted.transform(case.X)[order], rtol=1e-6, atol=1e-8)
+
+
+CHAINS = [model for model in ROW_BY_ROW if hasattr(model, "project") and is_linear(model)]
+WEIGHED = ("alpha_W", "penalty", "graph_weights", "within_weight", "between_weight")
+UNPENALISED = [model for model in CHAINS if not any(getattr(model, name, None) for name in WEIGHED)]
+FROM_A_START = settings(max_examples=30, deadline=None, suppress_health_check=SHARED, derandomize=True)
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A model, data and labels, and a start."""
+
+    model: Any
+    X: Any
+    y: Any
+    codes: Any
+    factors: Any
+
+    @classmethod
+    def of(cls, model, seed):
+        rng = np.random.default_rng(seed)
+        case = Case(clone(model).set_params(max_iter=3), rng.gamma(1.0, size=(30, 14)), rng.integers(0, 3, 30))
+        learnt = case.fitted()
+        return cls(case.model, case.X, case.y, learnt.codes_[-1], learnt.factors_)
+
+    def fitted(self, rows=slice(None), columns=slice(None), scale=1.0):
+        """Fit to what is permuted and scaled, from the start permuted and scaled alike."""
+        lowest, *upper = self.factors
+        start = {"factors": [lowest[:, columns], *upper]}
+        model = clone(self.model)
+        if isinstance(model, NMF):  # scikit-learn's names
+            model.set_params(init="custom")
+            start = {"W": scale * self.codes[rows], "H": lowest[:, columns]}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return model.fit(scale * self.X[rows][:, columns], self.y[rows], **start)
+
+
+def near(found, expected):
+    return np.allclose(found, expected, rtol=1e-5, atol=1e-7 * np.abs(expected).max())
+
+
+@given(st.sampled_from(CHAINS), st.integers(0, 2**32 - 1))
+@FROM_A_START
+def test_permuting_samples_permutes_the_codes_of_a_fit(model, seed):
+    begun, order = Begun.of(model, seed), np.random.default_rng(seed).permutation(30)
+    plain, permuted = begun.fitted(), begun.fitted(rows=order)
+    assert near(permuted.codes_[-1], plain.codes_[-1][order])
+    assert near(permuted.components_, plain.components_)
+
+
+@given(st.sampled_from(CHAINS), st.integers(0, 2**32 - 1))
+@FROM_A_START
+def test_permuting_features_permutes_what_features_are_of(model, seed):
+    begun, order = Begun.of(model, seed), np.random.default_rng(seed).permutation(14)
+    plain, permuted = begun.fitted(), begun.fitted(columns=order)
+    assert near(permuted.components_, plain.components_[:, order])
+    assert near(permuted.codes_[-1], plain.codes_[-1])
+
+
+@given(st.sampled_from(UNPENALISED), st.integers(0, 2**32 - 1), st.floats(1e-3, 1e3))
+@FROM_A_START
+def test_scaling_the_data_scales_the_codes(model, seed, scale):
+    begun = Begun.of(model, seed)
+    plain, scaled = begun.fitted(), begun.fitted(scale=scale)
+    assert near(scaled.codes_[-1], scale * plain.codes_[-1])
+    assert near(scaled.components_, plain.components_)

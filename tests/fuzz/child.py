@@ -8,20 +8,14 @@ it is bombs that are loaded. The rules:
   valid parameters, finite arrays of fitting shapes, nonnegative where the model says so, finite codes by `transform`,
   and saved again it is equal.
 - A refusal is a ModelFileError of one sentence. There is no other exception and no warning.
-- Loading and judging a file takes less than SECONDS and BYTES, and loading opens that file to read it and does nothing
-  else that Python's audit hooks see.
+- Loading and judging a file stays within the limits of `fuzz.judging`, and loading opens that file to read it and does
+  nothing else that Python's audit hooks see.
 """
 
-import json
 import os
 import random
-import resource
-import signal
 import sys
-import time
-import traceback
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -31,13 +25,8 @@ import numpy as np
 import deepnmf
 from fuzz.bombs import bombs
 from fuzz.files import Parts
+from fuzz.judging import Violation, expect, judge_all
 from fuzz.mutations import DAMAGES, FORGERIES
-
-SECONDS, BYTES = 5, 2**30  # for one file; memory beyond what the process has when the library is loaded
-
-
-class Violation(Exception):
-    """What must not happen."""
 
 
 class Watch:
@@ -70,17 +59,6 @@ class Watch:
 
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 HARMLESS = ("object.__", "sys._getframe", "builtins.id", "gc.")
-
-
-def limit_memory() -> None:
-    """As much address space as there is now, and one gigabyte more."""
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    size = pages * resource.getpagesize() + BYTES
-    resource.setrlimit(resource.RLIMIT_AS, (size, size))
-
-
-def too_slow(*_: object) -> None:
-    raise Violation(f"more than {SECONDS} s")
 
 
 def rows_for(model) -> np.ndarray:
@@ -133,11 +111,6 @@ def check_works(model) -> None:
 def check_saves_again(model, path: Path) -> None:
     before = saved(model, path)
     expect(saved(deepnmf.load(path), path) == before, "a file")
-
-
-def expect(holds: bool, what: str) -> None:
-    if not holds:
-        raise Violation(f"{what} of a loaded model is not sound")
 
 
 def check_sentence(error: deepnmf.ModelFileError, path: Path) -> None:
@@ -200,22 +173,7 @@ class Fuzzer:
 def main(folder: str, seed: str | None = None, count: str = "0") -> None:
     warnings.simplefilter("ignore")
     os.fsync = lambda _: None  # files of a moment need not be on the disk
-    fuzzer = Fuzzer(Path(folder))
-    limit_memory()
-    signal.signal(signal.SIGALRM, too_slow)
-    outcomes, failures, slowest = Counter(), [], 0.0
-    for case, judge in fuzzer.cases(seed, int(count)):
-        began = time.perf_counter()
-        signal.setitimer(signal.ITIMER_REAL, SECONDS)
-        try:
-            outcomes[judge()] += 1
-        except BaseException as error:
-            where = traceback.format_exception(error)[-3:]
-            failures.append({"case": case, "error": f"{type(error).__name__}: {error}"[:500], "where": where})
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        slowest = max(slowest, time.perf_counter() - began)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    print(json.dumps({"outcomes": outcomes, "slowest": slowest, "peak": peak, "failures": failures}))
+    judge_all(Fuzzer(Path(folder)).cases(seed, int(count)))
 
 
 if __name__ == "__main__":

@@ -3,26 +3,21 @@
 The long run is ``pytest -m slow tests/fuzz``: 20 000 files in ten pieces.
 """
 
-import json
-import os
 import shutil
-import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import deepnmf
 from catalogue import data
 from deepnmf import CNMF, GDNMF, NMF, NSNMF, DeepNMFNetwork, DeepNSNMF, DeepSemiNMF, SparseDeepNMF
 from fuzz.files import Parts
+from fuzz.reports import TESTS, report_of
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
     pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are those of Linux"),
 ]
-TESTS = Path(__file__).parents[1]
 A_PIECE = 2000
 
 
@@ -57,20 +52,8 @@ def files(tmp_path_factory):
     return folder
 
 
-def report_of(folder, *arguments):
-    """What a child process says of the files it has made and loaded."""
-    paths = [str(TESTS), str(Path(deepnmf.__file__).parents[1])]
-    command = [sys.executable, "-m", "fuzz.child", str(folder), *arguments]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-    report = json.loads(done.stdout)
-    print(report["outcomes"], f"slowest {report['slowest']:.2f} s, peak {report['peak'] / 2**20:.0f} MB")
-    return report
-
-
 def test_a_few_hundred_mutated_files_are_refused_or_sound(files):
-    report = report_of(files, "short", "300")
+    report = report_of("child", files, "short", "300")
     assert report["failures"] == []
     assert report["outcomes"]["refused"] > 200
     assert report["outcomes"]["sound"] > 10
@@ -79,7 +62,7 @@ def test_a_few_hundred_mutated_files_are_refused_or_sound(files):
 @pytest.mark.slow
 @pytest.mark.parametrize("piece", range(10))
 def test_twenty_thousand_mutated_files_are_refused_or_sound(files, piece):
-    report = report_of(files, f"piece {piece}", str(A_PIECE))
+    report = report_of("child", files, f"piece {piece}", str(A_PIECE))
     assert report["failures"] == []
     assert sum(report["outcomes"].values()) == A_PIECE
 
@@ -87,6 +70,6 @@ def test_twenty_thousand_mutated_files_are_refused_or_sound(files, piece):
 @pytest.mark.slow
 def test_files_that_grow_when_read_stay_within_the_limits(files, tmp_path):
     shutil.copy(files / "DeepNMFNetwork.safetensors", tmp_path)
-    report = report_of(tmp_path)
+    report = report_of("child", tmp_path)
     assert report["failures"] == []
     assert report["outcomes"]["refused"] > 10

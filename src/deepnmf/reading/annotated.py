@@ -7,7 +7,7 @@ from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.reading.dataset import Dataset, Names, Request, rows_and_columns, sentence
-from deepnmf.reading.errors import ReadingError, closest, needed
+from deepnmf.reading.errors import ReadingError, closest, needed, said
 from deepnmf.reading.labels import classes, classes_in_words
 
 SPARSE = {"csr_matrix": sparse.csr_array, "csc_matrix": sparse.csc_array}
@@ -19,12 +19,12 @@ def read_h5ad(request: Request) -> Dataset:
     try:
         file = h5py.File(request.path, "r")
     except OSError as error:
-        raise ReadingError(f"{request.path} is not an HDF5 file: {error}.") from error
+        raise ReadingError(f"{request.path} is not an HDF5 file: {said(error)}.") from error
     with file:
         try:
             return _read(file, request)
         except (KeyError, AttributeError, TypeError) as error:
-            raise ReadingError(f"{request.path} is not laid out as an .h5ad file: {error}.") from error
+            raise ReadingError(f"{request.path} is not laid out as an .h5ad file: {said(error)}.") from error
 
 
 def _read(file: Any, request: Request) -> Dataset:
@@ -55,7 +55,7 @@ def _matrix(stored: Any, request: Request) -> Matrix:
     try:
         return form(parts, shape=tuple(int(n) for n in stored.attrs["shape"])).tocsr()
     except ValueError as error:
-        raise ReadingError(f"{request.path} does not hold a valid sparse matrix: {error}.") from error
+        raise ReadingError(f"{request.path} does not hold a valid sparse matrix: {said(error)}.") from error
 
 
 def _labels(obs: Any, n_samples: int, request: Request) -> tuple[Array | None, Names | None]:

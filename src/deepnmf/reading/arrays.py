@@ -11,7 +11,7 @@ from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.reading.dataset import Dataset, Kind, Names, Request, counted, rows_and_columns, sentence
-from deepnmf.reading.errors import ReadingError, closest
+from deepnmf.reading.errors import ReadingError, closest, said
 from deepnmf.reading.labels import classes, classes_in_words
 
 FEATURE_NAMES = ("feature_names", "vocabulary", "gene_names", "gene_ids")
@@ -74,7 +74,7 @@ def _loaded(path: Path) -> Array | dict[str, Array]:
 
 
 def _broken(path: Path, error: Exception) -> ReadingError:
-    return ReadingError(f"{path} is not a whole NumPy file: {error}.")
+    return ReadingError(f"{path} is not a whole NumPy file: {said(error)}.")
 
 
 def _pickle(path: Path) -> ReadingError:
@@ -103,7 +103,7 @@ def _sparse(content: Mapping[str, Array], path: Path) -> Matrix:
         X.check_format(full_check=True)
         return X.tocsr()
     except ValueError as error:
-        raise ReadingError(f"{path} does not hold a valid sparse matrix: {error}.") from error
+        raise ReadingError(f"{path} does not hold a valid sparse matrix: {said(error)}.") from error
 
 
 def _dense(content: Mapping[str, Array], request: Request) -> Array:

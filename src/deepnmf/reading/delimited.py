@@ -19,7 +19,7 @@ import numpy as np
 from deepnmf.arrays import Array
 from deepnmf.reading.columns import Columns
 from deepnmf.reading.dataset import Dataset, Request
-from deepnmf.reading.errors import ReadingError, needed
+from deepnmf.reading.errors import ReadingError, needed, said
 
 BLOCK_BYTES = 2**20  # pyarrow reads 32 blocks ahead
 ROWS_IN_A_BLOCK = 16  # at least: a row must not be longer than a block
@@ -155,7 +155,7 @@ def _located(error: Exception, path: Path, layout: Layout, columns: Columns) -> 
     """Name line and column; pyarrow counts rows without the empty ones."""
     number = ROW_NUMBER.search(str(error))
     if number is None:
-        return ReadingError(f"{path} cannot be read as a table: {error}.")
+        return ReadingError(f"{path} cannot be read as a table: {said(error)}.")
     with path.open(encoding="utf-8", errors="replace", newline="") as file:
         line, row = _row(file, layout.delimiter, int(number[1]))
     expected = len(layout.header)

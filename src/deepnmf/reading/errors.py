@@ -5,9 +5,17 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
+LONGEST = 300  # letters of what a library says
+
 
 class ReadingError(ValueError):
     """An input that cannot be read; its text is a sentence that names the file, what was found and what is expected."""
+
+
+def said(error: BaseException) -> str:
+    """What a library says of a broken file, as part of a sentence: some say it in several lines, some say nothing."""
+    text = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
 
 
 def needed(module: str, package: str, what: str) -> Any:

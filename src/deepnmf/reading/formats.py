@@ -10,7 +10,7 @@ import numpy as np
 
 from deepnmf.reading import annotated, arrays, delimited, folders, matlab, parquet, sounds, texts
 from deepnmf.reading.dataset import Dataset, OnBytes, Recipe, Request
-from deepnmf.reading.errors import ReadingError, closest
+from deepnmf.reading.errors import ReadingError, closest, said
 
 
 @dataclass(frozen=True)
@@ -92,8 +92,12 @@ def read(
     request = Request(Path(path), labels, names, key, size, like, on_bytes)
     try:
         found = _read(request)
+    except ReadingError:
+        raise
     except OSError as error:
-        raise ReadingError(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise ReadingError(f"{path} cannot be read: {error.strerror or said(error)}.") from error
+    except Exception as error:  # what a damaged file makes of its parser can be anything
+        raise ReadingError(f"{path} is not a whole {_noun(request.path)}: {said(error)}.") from error
     return _as_floats(_pictured(_aligned(_checked(found, request.path), request), request))
 
 
@@ -101,7 +105,7 @@ def _read(request: Request) -> Dataset:
     chosen = _chosen(request.path)
     for option in ("labels", "names", "key", "size"):
         if getattr(request, option) is not None and option not in chosen.options:
-            raise ReadingError(f"{request.path}: --{option} says nothing about {_noun(request.path)}: leave it out.")
+            raise ReadingError(f"{request.path}: --{option} says nothing about a {_noun(request.path)}: leave it out.")
     return chosen.reader(request)
 
 
@@ -122,7 +126,7 @@ def _chosen(path: Path) -> Format:
 
 
 def _noun(path: Path) -> str:
-    return "a folder" if path.is_dir() else f"a {path.suffix.lower()} file"
+    return "folder" if path.is_dir() else f"{path.suffix.lower()} file"
 
 
 def _checked(data: Dataset, path: Path) -> Dataset:

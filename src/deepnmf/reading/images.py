@@ -8,7 +8,7 @@ import numpy as np
 
 from deepnmf.arrays import Array
 from deepnmf.reading.dataset import Dataset, Request, counted, sentence
-from deepnmf.reading.errors import ReadingError, needed
+from deepnmf.reading.errors import ReadingError, needed, said
 from deepnmf.reading.files import Files
 from deepnmf.reading.labels import classes_in_words
 
@@ -76,4 +76,4 @@ def _seen(path: Path, look: Callable[[Any], T]) -> T:
         with Image.open(path) as image:
             return look(image)
     except (OSError, SyntaxError, ValueError, EOFError, Image.DecompressionBombError) as error:
-        raise ReadingError(f"{path} is not a whole image: {' '.join(str(error).split())}.") from error
+        raise ReadingError(f"{path} is not a whole image: {said(error)}.") from error

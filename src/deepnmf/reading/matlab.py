@@ -9,7 +9,7 @@ from scipy import sparse
 from deepnmf.arrays import Matrix
 from deepnmf.reading.arrays import described
 from deepnmf.reading.dataset import Dataset, Request
-from deepnmf.reading.errors import ReadingError, closest, needed
+from deepnmf.reading.errors import ReadingError, closest, needed, said
 
 
 def read_mat(request: Request) -> Dataset:
@@ -29,7 +29,7 @@ def _variables(path: Path) -> dict[str, Any]:
     except NotImplementedError:  # the form of MATLAB 7.3 is HDF5
         return _of_hdf5(path)
     except (MatReadError, ValueError, TypeError, KeyError, IndexError, EOFError, MemoryError) as error:
-        raise ReadingError(f"{path} is not a whole MATLAB file: {error}.") from error
+        raise ReadingError(f"{path} is not a whole MATLAB file: {said(error)}.") from error
     return {name: _plain(value) for name, value in content.items() if not name.startswith("__")}
 
 
@@ -39,7 +39,7 @@ def _of_hdf5(path: Path) -> dict[str, Any]:
         with h5py.File(path, "r") as file:
             found = {name: _stored(value) for name, value in file.items()}
     except (OSError, KeyError, ValueError) as error:
-        raise ReadingError(f"{path} is not a whole MATLAB file: {error}.") from error
+        raise ReadingError(f"{path} is not a whole MATLAB file: {said(error)}.") from error
     return {name: value for name, value in found.items() if value is not None}
 
 

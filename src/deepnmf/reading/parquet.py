@@ -7,7 +7,7 @@ import numpy as np
 from deepnmf.arrays import Array
 from deepnmf.reading.columns import Columns
 from deepnmf.reading.dataset import Dataset, Request
-from deepnmf.reading.errors import ReadingError, needed
+from deepnmf.reading.errors import ReadingError, needed, said
 
 BATCH_ROWS = 2**12
 
@@ -20,7 +20,7 @@ def read_parquet(request: Request) -> Dataset:
             columns = Columns.of(file.schema_arrow.names, request)
             X, texts = _rows(file, columns, request)
     except pyarrow.ArrowInvalid as error:
-        raise ReadingError(f"{request.path} is not a whole .parquet file: {error}.") from error
+        raise ReadingError(f"{request.path} is not a whole .parquet file: {said(error)}.") from error
     return columns.dataset(X, texts, request)
 
 

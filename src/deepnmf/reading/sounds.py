@@ -9,7 +9,7 @@ import numpy as np
 
 from deepnmf.arrays import Array
 from deepnmf.reading.dataset import Dataset, Request, counted, sentence
-from deepnmf.reading.errors import ReadingError
+from deepnmf.reading.errors import ReadingError, said
 from deepnmf.reading.files import Files
 from deepnmf.reading.labels import classes_in_words
 
@@ -68,7 +68,7 @@ def _recording(path: Path) -> tuple[int, Array]:
     try:
         rate, samples = wavfile.read(path)
     except (ValueError, EOFError, KeyError, TypeError, OSError) as error:
-        raise ReadingError(f"{path} is not a whole .wav file: {error}.") from error
+        raise ReadingError(f"{path} is not a whole .wav file: {said(error)}.") from error
     if not samples.size:
         raise ReadingError(f"{path} holds no samples.")
     wave = _from_integers(samples)

@@ -9,7 +9,7 @@ import numpy as np
 
 from deepnmf.arrays import Matrix
 from deepnmf.reading.dataset import Dataset, Names, Request, rows_and_columns, sentence
-from deepnmf.reading.errors import ReadingError, closest
+from deepnmf.reading.errors import ReadingError, closest, said
 from deepnmf.reading.files import Files
 from deepnmf.reading.labels import classes, classes_in_words
 
@@ -72,7 +72,7 @@ def _learnt(documents: Sequence[str], path: Path) -> Any:
     try:
         return TfidfVectorizer(min_df=rare, max_df=common).fit(documents)
     except ValueError as error:
-        raise ReadingError(f"{path} holds no words to learn from: {error}.") from error
+        raise ReadingError(f"{path} holds no words to learn from: {said(error)}.") from error
 
 
 def _remembered(request: Request) -> Any:
