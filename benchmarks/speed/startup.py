@@ -34,7 +34,7 @@ print(first - second)
 """
 
 MODELS = (("NMF", "5"), ("DeepSemiNMF", "(10, 5)"), ("DeepNSNMF", "(10, 5)"))
-IMPORTS = ("import sklearn.decomposition", "import deepnmf", "import numba")
+IMPORTS = ("import sklearn.decomposition", "import deepnmf", "from deepnmf import NMF", "import numba")
 
 
 def printed(code: str, **environment: str) -> float:
@@ -47,9 +47,7 @@ def printed(code: str, **environment: str) -> float:
 
 def best_imports(repeats: int) -> dict[str, float]:
     """Seconds of imports, each after those before it, in processes of its own, in turn."""
-    codes = [
-        IMPORTED.format(before="\n".join(IMPORTS[:place]), imports=one) for place, one in enumerate(IMPORTS)
-    ]
+    codes = [IMPORTED.format(before="\n".join(IMPORTS[:place]), imports=one) for place, one in enumerate(IMPORTS)]
     rounds = [[printed(code) for code in codes] for _ in range(repeats + 1)]
     best = [min(times) for times in zip(*rounds[1:], strict=True)]  # the first finds a cold disk
     return dict(zip(IMPORTS, best, strict=True))
