@@ -5,11 +5,19 @@ import pytest
 from typer.testing import CliRunner
 
 from deepnmf.cli import app
-from deepnmf.reproduction import EXPERIMENTS
+from deepnmf.reproduction import EXPERIMENTS, Kept
+from deepnmf.reproduction.results import Results
+
+OTHER = {"paper": "blind", "blind": "paper"}
 
 
 def reproduce(*arguments):
     return CliRunner().invoke(app, ["reproduce", *map(str, arguments)])
+
+
+def rows_of(path):
+    with path.open() as file:
+        return list(csv.DictReader(file))
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -19,7 +27,26 @@ def test_every_reproduction_runs_at_its_smallest_size(name, stand_ins, tmp_path)
     page = (tmp_path / f"{name}.md").read_text()
     assert page.startswith(f"# {EXPERIMENTS[name].title}\n\nMade by `deepnmf reproduce {name} --quick`")
     assert not re.search(r"\bnan\b", page)
-    with (tmp_path / f"{name}.csv").open() as file:
-        assert list(csv.DictReader(file))
+    assert rows_of(tmp_path / f"{name}.csv")
     for picture in re.findall(r"!\[[^]]+\]\(([^)]+)\)", page):
         assert (tmp_path / picture).stat().st_size > 0
+    assert_each_protocol_has_its_page(name, Kept(tmp_path / f".{name}.jsonl"))
+
+
+def assert_each_protocol_has_its_page(name, kept):
+    """No title and no column of the other protocol, where there are two."""
+    results = Results([row for rows in kept.read().values() for row in rows])
+    for protocol in results.protocols:
+        page = EXPERIMENTS[name].page(results.only(protocol))
+        assert not re.search(r"\bnan\b", page)
+        assert not re.search(rf"^[#|].*`{OTHER[protocol]}`", page, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["dnsnmf-yale", "dnsnmf-depth", "sdnmf-pie", "dsnmf-pie", "dsnmf-depth"])
+def test_without_labels_to_choose_by_only_the_default_is_tried(name, stand_ins, tmp_path):
+    call = [name, "--quick", "--protocol", "blind", "--data-home", stand_ins, "--output", tmp_path, "--jobs", 1]
+    assert reproduce(*call).exit_code == 0
+    rows = rows_of(tmp_path / f"{name}.csv")
+    assert {row["default"] for row in rows} == {"1"}
+    assert not [column for column in rows[0] if column.startswith("paper_")]
+    assert f"`deepnmf reproduce {name} --protocol blind --quick`" in (tmp_path / f"{name}.md").read_text()

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +17,13 @@ if TYPE_CHECKING:
 FOLDER = Path("docs/reproduction")
 
 
+class _Protocol(StrEnum):
+    """The protocols of `deepnmf.reproduction.results`, which is loaded when it is used."""
+
+    PAPER = "paper"
+    BLIND = "blind"
+
+
 def command(
     names: Annotated[list[str] | None, typer.Argument(help="Experiments, by the names that --list shows.")] = None,
     list_them: Annotated[bool, typer.Option("--list", help="List the experiments and their data, and exit.")] = False,
@@ -26,6 +34,12 @@ def command(
     ] = None,
     repetitions: Annotated[int | None, typer.Option(min=1, help="Repetitions, instead of the paper's number.")] = None,
     quick: Annotated[bool, typer.Option(help="Two trials of the smallest size: a look, no reproduction.")] = False,
+    protocol: Annotated[
+        _Protocol | None,
+        typer.Option(
+            help="Choose settings and restarts by the labels, as papers do, or without; by default both, side by side."
+        ),
+    ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Trials at once; by default one a core.")] = None,
     again: Annotated[bool, typer.Option(help="Discard the results that are there instead of going on.")] = False,
 ) -> None:
@@ -39,9 +53,9 @@ def command(
     if list_them:
         _list(EXPERIMENTS.values(), data)
         return
-    chosen = _chosen(names or [], everything, data)
-    for experiment in chosen:
-        _reproduce(experiment, Plan(repetitions, quick), data, output, jobs, again)
+    plan = Plan(repetitions, quick, protocol.value if protocol else None)
+    for experiment in _chosen(names or [], everything, data):
+        _reproduce(experiment, plan, data, output, jobs, again)
 
 
 def _chosen(names: Sequence[str], everything: bool, data: "Data") -> list["Experiment"]:
@@ -110,8 +124,11 @@ def _reproduce(
 
 
 def _said(experiment: "Experiment", plan: "Plan") -> str:
+    """The command that makes the page."""
     repetitions = [] if plan.repetitions is None else ["--repetitions", str(plan.repetitions)]
-    return shlex.join(["deepnmf", "reproduce", experiment.name, *repetitions, *(["--quick"] if plan.quick else [])])
+    protocol = [] if plan.protocol is None else ["--protocol", plan.protocol]
+    quick = ["--quick"] if plan.quick else []
+    return shlex.join(["deepnmf", "reproduce", experiment.name, *repetitions, *protocol, *quick])
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from sklearn.preprocessing import normalize
 from deepnmf.arrays import Array, Matrix
 from deepnmf.metrics import clustering_accuracy, nmi, purity
 from deepnmf.models import NMF, DeepNSNMF, MultilayerNMF, SparseDeepNMF
-from deepnmf.reproduction.clustering import PROTOCOLS, RESTARTS, scores
+from deepnmf.reproduction.clustering import RESTARTS, described, scores
 from deepnmf.reproduction.experiment import Plan, Trial
 from deepnmf.reproduction.results import Results, Row, Value
 
@@ -20,6 +20,7 @@ __all__ = [
     "DEEP",
     "MODELS",
     "Layer",
+    "clustering_measures",
     "contender",
     "described_protocols",
     "described_starts",
@@ -79,9 +80,14 @@ def described_starts(results: Results) -> str:
 
 def described_protocols(results: Results) -> str:
     """How k-means was scored where nothing else is chosen."""
-    protocols = "\n".join(f"- `{protocol}`: {said}." for protocol, said in PROTOCOLS.items())
     chosen = "No setting is tried here: the protocols differ by the restart of k-means only."
-    return f"{protocols}\n\n{chosen} {described_starts(results)}"
+    return f"{described(results)}\n\n{chosen} {described_starts(results)}"
+
+
+def clustering_measures(results: Results) -> dict[str, str]:
+    """The measures of k-means by their titles."""
+    titles = product(results.protocols, {"accuracy": "accuracy", "NMI": "nmi"}.items())
+    return {f"{said}, `{protocol}`": f"{protocol}_{name}" for protocol, (said, name) in titles}
 
 
 def score_rows(some: Results, start: Value, measures: Sequence[str]) -> list[list[Any]]:

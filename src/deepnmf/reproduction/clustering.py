@@ -5,14 +5,16 @@ from types import MappingProxyType
 
 import numpy as np
 from sklearn.cluster import KMeans
+from sklearn.preprocessing import normalize
 
 from deepnmf.arrays import Array
 from deepnmf.metrics import clustering_accuracy, nmi
 from deepnmf.reproduction.results import Results, Row
 
-__all__ = ["PROTOCOLS", "clusterings", "of_protocol", "scores"]
+__all__ = ["CODE_SCALES", "PROTOCOLS", "clusterings", "described", "of_protocol", "scores"]
 
 RESTARTS = 20
+CODE_SCALES: dict[str, Callable[[Array], Array]] = {"as they are": np.asarray, "unit rows": normalize}
 PROTOCOLS = {
     "paper": "the restart of k-means, and the setting of each model, with the best accuracy: both are chosen by looking at the labels",
     "blind": "the restart of k-means with the lowest inertia, and the defaults of each model: labels are only used to score",
@@ -28,12 +30,16 @@ def clusterings(codes: Array, n_clusters: int, seed: int, restarts: int = RESTAR
 
 
 def scores(codes: Array, y: Array, seed: int, restarts: int = RESTARTS, measures: Measures = ACCURACY_AND_NMI) -> Row:
-    """Measures of the restart whose first measure is best by the labels (`paper_`), and of that with the lowest inertia (`blind_`)."""
+    """Measures of the restart that is best by the labels (`paper_`), and of that with the lowest inertia (`blind_`).
+
+    The first measure says which is best, the second which of equals.
+    """
     found = clusterings(np.asarray(codes), len(np.unique(y)), seed, restarts)
-    first = next(iter(measures.values()))
+    first, second, *_ = measures.values()
     by_labels = [first(y, clusters) for _, clusters in found]
+    best = [clusters for value, (_, clusters) in zip(by_labels, found, strict=True) if value == max(by_labels)]
     chosen: Mapping[str, Array] = {
-        "paper": found[int(np.argmax(by_labels))][1],
+        "paper": max(best, key=lambda clusters: second(y, clusters)),
         "blind": min(found, key=lambda pair: pair[0])[1],
     }
     return {
@@ -41,6 +47,11 @@ def scores(codes: Array, y: Array, seed: int, restarts: int = RESTARTS, measures
         for protocol, clusters in chosen.items()
         for name, measure in measures.items()
     }
+
+
+def described(results: Results, protocols: Mapping[str, str] = PROTOCOLS) -> str:
+    """What the protocols of a page do, as a list."""
+    return "\n".join(f"- `{protocol}`: {protocols[protocol]}." for protocol in results.protocols)
 
 
 def of_protocol(results: Results, protocol: str, measure: str) -> Results:

@@ -12,7 +12,7 @@ from sklearn.preprocessing import normalize
 from deepnmf.arrays import Array
 from deepnmf.models import GNMF, NMF, DeepSemiNMF, MultilayerNMF, SemiNMF
 from deepnmf.preprocessing import ImageGradientOrientations
-from deepnmf.reproduction.clustering import PROTOCOLS, RESTARTS, of_protocol, scores
+from deepnmf.reproduction.clustering import RESTARTS, described, of_protocol, scores
 from deepnmf.reproduction.experiment import Data, Experiment, Plan, Trial
 from deepnmf.reproduction.faces import unit_faces
 from deepnmf.reproduction.layers import STARTS
@@ -139,7 +139,7 @@ def _run_pie(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
     repetition = int(trial["repetition"])
     X, y = _input(str(trial["input"]), data)
     settings = settings_of(str(trial["model"]), int(trial["k"]), _common(repetition, plan), plan)
-    for place, setting in enumerate(plan.some(settings)):
+    for place, setting in enumerate(plan.tried(settings)):
         codes = settings[setting].fit(X).codes_[-1]
         found = scores(codes, y, repetition, plan.size(RESTARTS, 2))
         yield found | {"setting": setting, "default": int(place == 0)}
@@ -168,12 +168,12 @@ def _pie_page(results: Results) -> str:
         f"deviation over {len(results.distinct('repetition'))} seeds; AUC is the area under the curve over k, as part of what perfect accuracy would have. The paper draws the\n"
         "curves and gives their AUC inside the drawings only: no numbers of it stand here. Gradient orientations (IGO) have both signs,\n"
         "so that only the models with signed features take them.",
-        "\n".join(f"- `{protocol}`: {said}." for protocol, said in PROTOCOLS.items()),
+        described(results),
         "Settings, the default first: "
         + "; ".join(f"{model}: {' / '.join(settings_of(model, 20, {}, Plan()))}" for model in INPUTS["pixels"])
         + ".\nIn `paper` one is chosen for all k, by the mean accuracy.",
     ]
-    for name, protocol in product(INPUTS, PROTOCOLS):
+    for name, protocol in product(INPUTS, results.protocols):
         figure = {"pixels": "Fig. 8, pixels", "IGO": "Fig. 10, gradient orientations"}[name]
         chosen = _by_model(results, protocol, name)
         column = f"{protocol}_accuracy"
@@ -189,7 +189,7 @@ def _pie_page(results: Results) -> str:
 def _order(results: Results) -> str:
     """The paper's claim, difference by difference."""
     lines = []
-    for name, protocol in product(INPUTS, PROTOCOLS):
+    for name, protocol in product(INPUTS, results.protocols):
         chosen = _by_model(results, protocol, name)
         areas = {model: _area(_curve(some, protocol)) for model, some in chosen.items()}
         best = max(areas, key=lambda model: areas[model])
@@ -204,7 +204,7 @@ def _order(results: Results) -> str:
 
 def _draw_pie(results: Results, data: Data, plan: Plan, folder: Path) -> list[str]:
     lines = []
-    for name, protocol in product(INPUTS, PROTOCOLS):
+    for name, protocol in product(INPUTS, results.protocols):
         curves = {model: _curve(some, protocol) for model, some in _by_model(results, protocol, name).items()}
         file = f"dsnmf-pie-{name.lower()}-{protocol}.svg"
         draw_curves(curves, folder / file, "components", f"accuracy, % ({protocol}, {name})")

@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from deepnmf.arrays import Array
 from deepnmf.models import DeepSemiNMF, DeepWSF, SemiNMF
-from deepnmf.reproduction.clustering import PROTOCOLS, RESTARTS, scores
+from deepnmf.reproduction.clustering import RESTARTS, scores
 from deepnmf.reproduction.experiment import Data, Experiment, Plan, Trial
 from deepnmf.reproduction.faces import unit_faces
 from deepnmf.reproduction.pages import table
@@ -70,7 +70,7 @@ def _pretraining_page(results: Results) -> str:
         f"{len(results.distinct('repetition'))} seeds of the fits and of k-means. Samples at unit norm, single precision, at most {SWEEPS} sweeps.",
         f"Nothing but the restart of k-means, of {RESTARTS}, is chosen: `paper` takes the one with the best accuracy, by the labels, `blind` that with the\nlowest inertia. The paper draws its curves and gives no numbers; all its models gain by pre-training with labels.",
     ]
-    for name, protocol in product(results.distinct("data"), PROTOCOLS):
+    for name, protocol in product(results.distinct("data"), results.protocols):
         parts += [f"## {name}, protocol `{protocol}`", _accuracies(results.where(data=name), protocol)]
         parts += [_gains(results.where(data=name), protocol)]
     return "\n\n".join(parts)
@@ -101,7 +101,7 @@ def _gains(results: Results, protocol: str) -> str:
 def _draw_pretraining(results: Results, data: Data, plan: Plan, folder: Path) -> list[str]:
     """Fig. 11: accuracy over k on PIE."""
     lines = []
-    for protocol in PROTOCOLS:
+    for protocol in results.protocols:
         some, column = results.where(data="CMU PIE"), f"{protocol}_accuracy"
         ks = some.distinct("k")
         curves = {start: [(float(k), 100 * some.where(k=k, start=start).mean(column)) for k in ks] for start in STARTS}

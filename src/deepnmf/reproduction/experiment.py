@@ -9,7 +9,7 @@ from typing import TypeVar
 from sklearn.utils import Bunch
 
 from deepnmf.datasets import load
-from deepnmf.reproduction.results import Results, Row, Value
+from deepnmf.reproduction.results import Protocol, Results, Row, Value
 
 __all__ = ["Data", "Experiment", "Plan", "Trial"]
 
@@ -21,11 +21,13 @@ T = TypeVar("T")
 class Plan:
     """How much is run.
 
-    `repetitions` replaces the paper's number of repetitions; `quick` runs two of the smallest size, to see that all works.
+    `repetitions` replaces the paper's number of repetitions; `quick` runs two of the smallest size, to see that all works; `protocol`
+    keeps to one of two, where there are two.
     """
 
     repetitions: int | None = None
     quick: bool = False
+    protocol: Protocol | None = None
 
     def repeats(self, published: int) -> range:
         """The repetitions to make where the paper made `published`."""
@@ -36,6 +38,10 @@ class Plan:
     def some(self, values: Iterable[T]) -> list[T]:
         """All values of a parameter, or the first two."""
         return list(values)[:2] if self.quick else list(values)
+
+    def tried(self, settings: Iterable[T]) -> list[T]:
+        """The settings of a model that are tried: without labels to choose by, the default, which comes first."""
+        return list(settings)[:1] if self.protocol == "blind" else self.some(settings)
 
     def size(self, published: int, quick: int) -> int:
         """A size as published, or a quick one."""

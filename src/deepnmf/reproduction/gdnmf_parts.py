@@ -10,11 +10,11 @@ import numpy as np
 
 from deepnmf.arrays import Array
 from deepnmf.models import GDNMF
+from deepnmf.reproduction.clustering import described
 from deepnmf.reproduction.experiment import Data, Experiment, Plan, Trial
 from deepnmf.reproduction.gdnmf import (
     DECAY,
     ORIGIN,
-    PROTOCOLS,
     SETS,
     at_unit_norm,
     decayed,
@@ -22,16 +22,14 @@ from deepnmf.reproduction.gdnmf import (
     scored,
     sets_of,
 )
-from deepnmf.reproduction.labelled import given_labels, known_rows
+from deepnmf.reproduction.labelled import LABELLED_PROTOCOLS, given_labels, known_rows
 from deepnmf.reproduction.pages import table
 from deepnmf.reproduction.pictures import draw_curves
 from deepnmf.reproduction.results import Results, Row, Value
 
-__all__ = ["EXPERIMENTS", "described", "fitted_scores"]
+__all__ = ["EXPERIMENTS", "fitted_scores", "introduction"]
 
 SHARE = 0.1  # of the labels; the supplement gives none for these figures
-MEASURES = ("paper_accuracy", "blind_accuracy", "paper_nmi", "blind_nmi", "labels")
-HEAD = ["accuracy, `paper`", "accuracy, `blind`", "NMI, `paper`", "NMI, `blind`", "labels that were not given"]
 
 
 def fitted_scores(model: GDNMF, X: Array, y: Array, seed: int, plan: Plan) -> Row:
@@ -40,15 +38,21 @@ def fitted_scores(model: GDNMF, X: Array, y: Array, seed: int, plan: Plan) -> Ro
     return scored(model.fit(X, given_labels(y, known)), y, known, seed, plan)
 
 
+def _measures(some: Results) -> dict[str, str]:
+    """What is shown, by its title."""
+    scores = product({"accuracy": "accuracy", "NMI": "nmi"}.items(), some.protocols)
+    return {f"{said}, `{p}`": f"{p}_{name}" for (said, name), p in scores} | {"labels that were not given": "labels"}
+
+
 def _cells(some: Results) -> list[str]:
-    return [some.spread(measure, 1, 100) for measure in MEASURES]
+    return [some.spread(measure, 1, 100) for measure in _measures(some).values()]
 
 
-def described(results: Results) -> str:
+def introduction(results: Results) -> str:
     """The data, the draws and the protocols."""
     return (
         f"{ORIGIN}\n\n{SHARE:.0%} of each class has its labels, {len(results.distinct('draw'))} draws, each with a start of its own. k-means on the fitted top codes\n"
-        f"as they are. Per cent, mean and deviation over the draws.\n\n{PROTOCOLS}"
+        f"as they are. Per cent, mean and deviation over the draws.\n\n{described(results, LABELLED_PROTOCOLS)}"
     )
 
 
@@ -101,10 +105,12 @@ def _gains(some: Results, label: str) -> str:
     for parts in some.distinct("parts"):
         if parts != BOTH:
             other = some.where(parts=parts)
-            gains = [100 * (whole.mean(m) - other.mean(m)) for m in ("paper_accuracy", "blind_accuracy", "labels")]
-            lines.append(
-                f"- {label}, GD²NMF less *{parts}*: accuracy {gains[0]:+.1f} by `paper`, {gains[1]:+.1f} by `blind`, labels {gains[2]:+.1f}."
+            gains = (
+                f"{said} {100 * (whole.mean(measure) - other.mean(measure)):+.1f}"
+                for said, measure in _measures(some).items()
+                if not measure.endswith("nmi")
             )
+            lines.append(f"- {label}, GD²NMF less *{parts}*: {'; '.join(gains)}.")
     return "\n".join(lines)
 
 
@@ -119,30 +125,30 @@ def _part_page(results: Results) -> str:
     ]
     return "\n\n".join(
         [
-            described(results),
+            introduction(results),
             "## Fig. R1(a): deep basis, deep features, or both",
             "The supplement plots accuracies and gives no numbers; it says that GD²NMF is better than either half on all three data sets. The two rows of\n"
             "paths are beside it.",
-            table(["data", "parts", *HEAD], first),
+            table(["data", "parts", *_measures(results)], first),
             "\n".join(_gains(sets.where(data=name), str(name)) for name in sets.distinct("data")),
             "## Fig. R1(b): deep path, shallow path, or both, by the number of classes of CMU PIE",
             "Classes drawn at random. The supplement says that both together are usually better than either.",
-            table(["classes", "parts", *HEAD], second),
+            table(["classes", "parts", *_measures(results)], second),
             "\n".join(_gains(by_classes.where(classes=k), f"{k} classes") for k in by_classes.distinct("classes")),
         ]
     )
 
 
 def _draw_parts(results: Results, data: Data, plan: Plan, folder: Path) -> list[str]:
-    some = Results([row for row in results.rows if row["classes"]])
+    some, protocol = Results([row for row in results.rows if row["classes"]]), results.protocols[-1]
     curves = {
         str(parts): [
-            (float(k), 100 * some.where(parts=parts, classes=k).mean("blind_accuracy"))
+            (float(k), 100 * some.where(parts=parts, classes=k).mean(f"{protocol}_accuracy"))
             for k in some.distinct("classes")
         ]
         for parts in some.distinct("parts")
     }
-    draw_curves(curves, folder / "gdnmf-parts.svg", "classes of CMU PIE", "accuracy, % (blind)")
+    draw_curves(curves, folder / "gdnmf-parts.svg", "classes of CMU PIE", f"accuracy, % ({protocol})")
     return ["![Accuracy over the number of classes](gdnmf-parts.svg)"]
 
 
@@ -172,10 +178,8 @@ def _best_depths(results: Results) -> str:
     lines = []
     for name, weight in product(results.distinct("data"), results.distinct("weight")):
         some = results.where(data=name, weight=weight)
-        best = [some.best("depth", measure).rows[0]["depth"] for measure in ("paper_accuracy", "blind_accuracy")]
-        lines.append(
-            f"- {name}, α = {float(weight):g}: best with {best[0]} layers by `paper`, with {best[1]} by `blind`."
-        )
+        best = (f"{some.best('depth', f'{p}_accuracy').rows[0]['depth']} by `{p}`" for p in results.protocols)
+        lines.append(f"- {name}, α = {float(weight):g}: the best number of layers is {', '.join(best)}.")
     return "\n".join(lines)
 
 
@@ -188,11 +192,11 @@ def _depth_page(results: Results) -> str:
     weights = " and ".join(f"{said}, {weight:g}" for said, weight in DEPTH_WEIGHTS.items())
     return "\n\n".join(
         [
-            described(results),
+            introduction(results),
             f"One to five layers by a decay of {DECAY}, with two label weights: {weights}. The supplement plots the scores and gives no numbers; it says that two\n"
             "layers are usually best and that more are much worse. Double precision, since squares of squares of squares leave the range of single.",
             "Accuracy, depth by depth:\n\n" + _best_depths(results),
-            table(["data", "α", "layers", "sizes", *HEAD], rows),
+            table(["data", "α", "layers", "sizes", *_measures(results)], rows),
         ]
     )
 

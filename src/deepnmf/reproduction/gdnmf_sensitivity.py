@@ -8,7 +8,7 @@ import numpy as np
 from deepnmf.models import GDNMF
 from deepnmf.reproduction.experiment import Data, Experiment, Plan, Trial
 from deepnmf.reproduction.gdnmf import DECAY, SETS, at_unit_norm, few_sweeps, sets_of
-from deepnmf.reproduction.gdnmf_parts import described, fitted_scores
+from deepnmf.reproduction.gdnmf_parts import fitted_scores, introduction
 from deepnmf.reproduction.pages import table
 from deepnmf.reproduction.results import Results, Row
 
@@ -71,15 +71,11 @@ def _activation_table(some: Results) -> str:
 
 def _sensitivity_page(results: Results) -> str:
     some = results.where(part="grid")
-    measures = {
-        "blind_accuracy": "accuracy, `blind`",
-        "blind_nmi": "NMI, `blind`",
-        "blind_purity": "purity, `blind`",
-        "paper_accuracy": "accuracy, `paper`",
-        "labels": "labels that were not given",
-    }
+    titles = product({"accuracy": "accuracy", "nmi": "NMI", "purity": "purity"}.items(), some.protocols)
+    measures = {f"{p}_{name}": f"{said}, `{p}`" for (name, said), p in titles}
+    measures["labels"] = "labels that were not given"
     parts = [
-        described(some),
+        introduction(some),
         "The supplement plots surfaces over the decay r and the label weight α and gives no numbers; it calls GD²NMF less sensitive to α, and stable once r > 0.15.\n"
         "Below, how many points the mean moves, largest less smallest, along one parameter with the other averaged out.",
         "\n".join(_ranges(some, measure, name) for measure, name in measures.items()),

@@ -4,13 +4,15 @@ import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, get_args
 
 import numpy as np
 
-__all__ = ["Results", "Row", "Value"]
+__all__ = ["Protocol", "Results", "Row", "Value"]
 
 Value = str | int | float
 Row = dict[str, Value]
+Protocol = Literal["paper", "blind"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,17 @@ class Results:
     def __bool__(self) -> bool:
         """Whether there are any."""
         return bool(self.rows)
+
+    @property
+    def protocols(self) -> list[Protocol]:
+        """The protocols whose measures are there: `paper_accuracy` is a measure of `paper`."""
+        names = {name for row in self.rows for name in row}
+        return [p for p in get_args(Protocol) if any(name.startswith(f"{p}_") for name in names)]
+
+    def only(self, protocol: Protocol) -> "Results":
+        """Without the measures of the other protocol."""
+        others = tuple(f"{p}_" for p in get_args(Protocol) if p != protocol)
+        return Results([{name: row[name] for name in row if not name.startswith(others)} for row in self.rows])
 
     def where(self, **values: Value) -> "Results":
         """The rows with these values."""

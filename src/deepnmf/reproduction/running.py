@@ -85,7 +85,8 @@ def run(
         kept.add(index, rows)
         done[index] = rows
         say(len(done), len(trials))
-    return Results([row for index in range(len(trials)) for row in done[index]])
+    results = Results([row for index in range(len(trials)) for row in done[index]])
+    return results.only(plan.protocol) if plan.protocol else results
 
 
 def _in_parallel(

@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from itertools import product
 
 from deepnmf.models import DeepSemiNMF
-from deepnmf.reproduction.clustering import PROTOCOLS, RESTARTS, of_protocol, scores
+from deepnmf.reproduction.clustering import RESTARTS, of_protocol, scores
 from deepnmf.reproduction.experiment import Data, Experiment, Plan, Trial
 from deepnmf.reproduction.faces import unit_faces
 from deepnmf.reproduction.layers import STARTS, random_sizes
 from deepnmf.reproduction.pages import table
-from deepnmf.reproduction.results import Results, Row
+from deepnmf.reproduction.results import Results, Row, Value
 
 __all__ = ["EXPERIMENTS"]
 
@@ -30,24 +30,26 @@ def _run_depth(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
     drawn = random_sizes(depth, TOP, MEAN, repetition)
     sizes = tuple(range(3 + depth, 3, -1)) if plan.quick else drawn
     X, y = unit_faces(data, PIE)
-    for start in STARTS[:2]:
+    for start in plan.tried(STARTS[:2]):
         model = DeepSemiNMF(sizes, init=start, random_state=repetition, max_iter=plan.size(SWEEPS, 3)).fit(X)
         found = scores(model.codes_[-1], y, repetition, plan.size(RESTARTS, 2))
         about: Row = {
             "sizes": ", ".join(map(str, drawn)),
-            "setting": f"start {start}",
+            "setting": start,
             "default": int(start == STARTS[0]),
         }
         yield about | found | {"error": model.reconstruction_err_}
 
 
 def _depth_page(results: Results) -> str:
-    rows = []
+    rows: list[list[Value]] = []
     for depth in results.distinct("depth"):
-        some = results.where(depth=depth)
-        chosen = {protocol: of_protocol(some, protocol, "accuracy") for protocol in PROTOCOLS}
-        cells = [chosen[protocol].spread(f"{protocol}_accuracy", 1, 100) for protocol in PROTOCOLS]
-        rows.append([depth, cells[0], chosen["paper"].rows[0]["setting"], cells[1], chosen["blind"].spread("error")])
+        row = [depth]
+        for protocol in results.protocols:
+            chosen = of_protocol(results.where(depth=depth), protocol, "accuracy")
+            row += [chosen.spread(f"{protocol}_accuracy", 1, 100), chosen.rows[0]["setting"], chosen.spread("error")]
+        rows.append(row)
+    head = [f"{name}, `{p}`" for p in results.protocols for name in ("accuracy", "start", "‖X - X̂‖_F")]
     return "\n\n".join(
         [
             f"Linear `DeepSemiNMF` of all faces with {TOP} components on top; the widths below are drawn from an exponential distribution with mean {MEAN} and\n"
@@ -55,7 +57,7 @@ def _depth_page(results: Results) -> str:
             "accuracy in per cent. `paper`: the best restart and the better of two starts (SVD, random), by the labels; `blind`: lowest inertia and\n"
             "the default start (SVD). The paper draws the figure and gives no numbers. While no layer is narrower than the top one, the error\n"
             "of the linear model's optimum is the same at every depth.",
-            table(["layers", "accuracy, `paper`", "its start", "accuracy, `blind`", "‖X - X̂‖_F, `blind`"], rows),
+            table(["layers", *head], rows),
         ]
     )
 

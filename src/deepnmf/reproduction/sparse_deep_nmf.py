@@ -9,7 +9,7 @@ import numpy as np
 from deepnmf.arrays import Array
 from deepnmf.metrics import error_rate, naive_precision, nmi
 from deepnmf.models import NMF, DeepSemiNMF, MultilayerNMF, SparseDeepNMF
-from deepnmf.reproduction.clustering import of_protocol, scores
+from deepnmf.reproduction.clustering import described, of_protocol, scores
 from deepnmf.reproduction.experiment import Data, Experiment, Plan, Trial
 from deepnmf.reproduction.faces import divided, unit_faces
 from deepnmf.reproduction.layers import STARTS
@@ -108,7 +108,7 @@ def _run_pie(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
     X, y = unit_faces(data, PIE)
     train, test = divided(y, split, plan.size(TESTED, 2))
     settings = settings_of(model, (6, 4) if plan.quick else SIZES, activation, split, plan)
-    for place, setting in enumerate(plan.some(settings)):
+    for place, setting in enumerate(plan.tried(settings)):
         codes = settings[setting].fit(X[train]).transform(X[test])
         for title, handed_out in _handed_out(codes, model, activation).items():
             found = scores(handed_out, y[test], split, plan.size(RESTARTS, 2), MEASURES)
@@ -122,11 +122,11 @@ def _pie_page(results: Results) -> str:
         f"mean and deviation over them. Samples at unit norm, single precision, at most {SWEEPS} sweeps. ER grows with the number of samples:\n"
         "it is comparable at this one only. Square1 hands out H_2, Square2 √H_2 of the same fit. The paper plots the gain by the root\n"
         "function as Fig. 7; its numbers are the rows of this table. PgNMF is `NMF` by projected gradient, NeNMF by accelerated gradient.",
-        "\n".join(f"- `{protocol}`: {said}." for protocol, said in PROTOCOLS.items()),
+        described(results, PROTOCOLS),
         f"Settings: the sparse models with weights {WEIGHTS} of their penalties, Deep Semi-NMF from starts {STARTS},\n"
         f"multi-layer NMF with θ of {THETAS}; of each the first is the default here. The paper gives no weights.",
     ]
-    for protocol in PROTOCOLS:
+    for protocol in results.protocols:
         parts += [f"## Protocol `{protocol}`", _comparison(results, protocol)]
     return "\n\n".join([*parts, _root_function(results), _below(results)])
 
@@ -156,12 +156,11 @@ def _root_function(results: Results) -> str:
         cells = []
         for kind in ("Square1", "Square2"):
             title = f"{model} ({kind})"
-            gains = [_nmi(results, title, protocol) - _nmi(results, linear, protocol) for protocol in PROTOCOLS]
+            gains = [_nmi(results, title, protocol) - _nmi(results, linear, protocol) for protocol in results.protocols]
             cells += [f"{gain:+.3f}" for gain in (*gains, PUBLISHED[title][0] - PUBLISHED[linear][0])]
         rows.append([model, *cells])
-    columns = [
-        f"{kind}, {whose}" for kind in ("Square1", "Square2") for whose in (*map("`{}`".format, PROTOCOLS), "paper's")
-    ]
+    whose = [*map("`{}`".format, results.protocols), "paper's"]
+    columns = [f"{kind}, {said}" for kind in ("Square1", "Square2") for said in whose]
     return "## NMI gained by the root function over the linear model (Fig. 7)\n\n" + table(["model", *columns], rows)
 
 
@@ -169,16 +168,16 @@ def _below(results: Results) -> str:
     """Rows whose NMI is below the paper's, by how much, and what was tried."""
     lines = []
     for title in map(str, results.distinct("row")):
-        gaps = {protocol: _nmi(results, title, protocol) - PUBLISHED[title][0] for protocol in PROTOCOLS}
+        gaps = {protocol: _nmi(results, title, protocol) - PUBLISHED[title][0] for protocol in results.protocols}
         if min(gaps.values()) < 0:
             said = ", ".join(f"{gap:+.3f} (`{protocol}`)" for protocol, gap in gaps.items())
             tried = ", ".join(map(str, results.where(row=title).distinct("setting")))
             lines.append(f"- {title}: {said}; tried: {tried}.")
-    best = {p: max(_nmi(results, str(title), p) for title in results.distinct("row")) for p in PROTOCOLS}
+    best = {p: max(_nmi(results, str(title), p) for title in results.distinct("row")) for p in results.protocols}
     highest = max(numbers[0] for numbers in PUBLISHED.values())
     ours = ", ".join(f"{number:.3f} (`{protocol}`)" for protocol, number in best.items())
     said = f"The best NMI of any row is {ours} here and {highest:.3f} in the paper."
-    counted = f"{len(lines)} of {len(results.distinct('row'))} rows are below the paper in NMI by one protocol or both."
+    counted = f"{len(lines)} of {len(results.distinct('row'))} rows are below the paper in NMI by a protocol."
     return "\n\n".join(["## Against the paper, row by row", f"{said} {counted}", "\n".join(lines)])
 
 

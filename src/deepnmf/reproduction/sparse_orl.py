@@ -15,7 +15,6 @@ from deepnmf.reproduction.sparse_deep_nmf import MEASURES, RESTARTS, SPARSE, SWE
 __all__ = ["EXPERIMENTS"]
 
 ORL = "orl_32x32"
-PROTOCOLS = ("paper", "blind")
 EXPERIMENTS_ON_ORL, TESTED_ON_ORL = 20, 2
 FIRST_SIZES = (100, 200, 300, 400, 500, 600, 700, 800)
 TOP_SIZES = (160, 80, 120)
@@ -61,14 +60,14 @@ def _orl_page(results: Results) -> str:
         'inertia. The paper shows boxes and gives no numbers; it reads from them that its models outperform Deep Semi-NMF, "but do not always perform\n'
         'better than PgNMF and NeNMF".'
     ]
-    for measure, protocol in product(("nmi", "er"), PROTOCOLS):
+    for measure, protocol in product(("nmi", "er"), results.protocols):
         parts += [f"## Fig. 1: {measure.upper()} with layers (k1, 160), protocol `{protocol}`"]
         parts += [_by_first_size(results.where(k2=TOP_SIZES[0]), f"{protocol}_{measure}")]
     parts += [
         "## Fig. 2: NMI by k2",
         "The k1 of the deep models is the one that the paper names for k2 = 160; it chose one for every k2.",
     ]
-    return "\n\n".join([*parts, *(_by_top_size(results, protocol) for protocol in PROTOCOLS)])
+    return "\n\n".join([*parts, *(_by_top_size(results, protocol) for protocol in results.protocols)])
 
 
 def _by_first_size(results: Results, column: str) -> str:

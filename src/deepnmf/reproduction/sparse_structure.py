@@ -28,7 +28,6 @@ TOP, MEAN = 40, 400
 FIRST = ((600, 40), (600, 80), (300, 40), (300, 80))
 SECOND = ((600, 40), (600, 80), (600, 120), (600, 160), (600, 200))
 THIRD = ((600, 160), (600, 160, 40), (600, 160, 80), (600, 160, 120))
-PROTOCOLS = ("paper", "blind")
 
 
 def _said(sizes: Sequence[int]) -> str:
@@ -77,7 +76,7 @@ def _structure_page(results: Results) -> str:
         "boxes and gives no numbers; what it reads from them stands under each title.",
         "## Fig. 3: NP by the number of layers",
         f'All faces, {TOP} components on top, the widths below drawn from an exponential distribution and sorted: {draws} draws (the paper has {PUBLISHED_DRAWS}, and\ndoes not give the mean: here it is {MEAN}). The paper compares 2 to 4 layers: "L = 2 should\nbe the best choice".',
-        *(_matrix(depth, "depth", depth.distinct("depth"), protocol, "np") for protocol in PROTOCOLS),
+        *(_matrix(depth, "depth", depth.distinct("depth"), protocol, "np") for protocol in results.protocols),
     ]
     for title, claim, sizes in (
         ("Fig. 4: NMI by k1", '"the classification results with k1 = 300 and k1 = 600 are consistent"', FIRST),
@@ -94,7 +93,7 @@ def _structure_page(results: Results) -> str:
     ):
         there = [said for said in map(_said, sizes) if said in splits.distinct("sizes")]
         parts += [f"## {title}", f"{repeats} splits as in Table III, the codes of the test faces. The paper: {claim}."]
-        parts += [_matrix(splits, "sizes", there, protocol, "nmi") for protocol in PROTOCOLS]
+        parts += [_matrix(splits, "sizes", there, protocol, "nmi") for protocol in results.protocols]
     return "\n\n".join(parts)
 
 

@@ -11,6 +11,7 @@ from deepnmf.arrays import Array, Matrix
 from deepnmf.reproduction.beyond import (
     DEEP,
     MODELS,
+    clustering_measures,
     contender,
     described_protocols,
     layer_scores,
@@ -72,18 +73,14 @@ def _class_of(bunch: Any, members: Array) -> Row:
 
 
 def _score_table(some: Results, start: str) -> str:
-    head = ["model", "layer", "topics", "accuracy, `paper`", "NMI, `paper`", "accuracy, `blind`", "NMI, `blind`"]
-    head += ["accuracy of the strongest topics", "their NMI", "their purity", "relative error of the fit"]
-    measures = (
-        "paper_accuracy",
-        "paper_nmi",
-        "blind_accuracy",
-        "blind_nmi",
-        "strongest_accuracy",
-        "strongest_nmi",
-        "purity",
-    )
-    return table(head, score_rows(some, start, measures))
+    strongest = {
+        "accuracy of the strongest topics": "strongest_accuracy",
+        "their NMI": "strongest_nmi",
+        "their purity": "purity",
+    }
+    measures = clustering_measures(some) | strongest
+    head = ["model", "layer", "topics", *measures, "relative error of the fit"]
+    return table(head, score_rows(some, start, list(measures.values())))
 
 
 def _topic_tables(results: Results, model: str) -> str:
@@ -108,8 +105,9 @@ def _topic_tables(results: Results, model: str) -> str:
 def _findings(some: Results) -> str:
     """The layers of each deep model beside NMF, by measures that choose nothing by labels."""
     lines = []
-    for start, measure in product(some.distinct("start"), ("strongest_nmi", "blind_nmi")):
-        said = {"strongest_nmi": "of the strongest topics", "blind_nmi": "of k-means by `blind`"}[measure]
+    clusters = some.protocols[-1]
+    measures = {"strongest_nmi": "of the strongest topics", f"{clusters}_nmi": f"of k-means by `{clusters}`"}
+    for start, (measure, said) in product(some.distinct("start"), measures.items()):
         plain = {model: some.where(start=start, model=model).mean(measure) for model in MODELS[:2]}
         found = []
         for model in DEEP:
