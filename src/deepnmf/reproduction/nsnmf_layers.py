@@ -15,7 +15,7 @@ from deepnmf.reproduction.clustering import RESTARTS, of_protocol, scores
 from deepnmf.reproduction.deep_nsnmf import REPETITIONS, drawn, few_sweeps
 from deepnmf.reproduction.experiment import Data, Experiment, Plan, Trial
 from deepnmf.reproduction.pages import table
-from deepnmf.reproduction.pictures import draw_hierarchy
+from deepnmf.reproduction.pictures import draw_curves, draw_hierarchy
 from deepnmf.reproduction.results import Results, Row
 
 __all__ = ["EXPERIMENTS"]
@@ -114,13 +114,15 @@ def _cbcl_page(results: Results) -> str:
 
 
 def _draw_cbcl(results: Results, data: Data, plan: Plan, folder: Path) -> list[str]:
-    lines = []
+    lines, losses = [], {}
     for name in _cbcl_models(plan):
         model, _ = _fitted_cbcl(name, data, plan)
         file = f"dnsnmf-cbcl-{name.lower().replace(' ', '-')}.png"
         draw_hierarchy(model, data[CBCL].image_shape, folder / file)
         lines.append(f"![Features of {name}, layer by layer]({file})")
-    return lines
+        losses[name] = list(enumerate(map(float, model.loss_curve_), start=1))
+    draw_curves(losses, folder / "dnsnmf-cbcl-loss.svg", "sweep after the pre-training", "loss")
+    return [*lines, "![Loss after each sweep of the fine-tuning](dnsnmf-cbcl-loss.svg)"]
 
 
 EXPERIMENTS = (
