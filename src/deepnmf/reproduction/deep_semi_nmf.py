@@ -82,7 +82,7 @@ def _run_errors(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
 
 def _error_settings(model: str, k: int, plan: Plan) -> dict[str, Any]:
     """The default; and others of the two models whose error hangs on a choice that the paper does not tell."""
-    common = {"random_state": 0, "max_iter": plan.size(200, 3)}
+    common: dict[str, Any] = {"random_state": 0, "max_iter": plan.size(200, 3)}
     settings = settings_of(model, k, common, plan)
     if model == "GNMF":
         return settings
