@@ -1,6 +1,8 @@
 """All models, small, for properties that hold for every one of them."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 from scipy import sparse
 
 from deepnmf import (
@@ -101,12 +103,28 @@ def explained(model, X: np.ndarray) -> float:
     return 1 - np.sum((X - model.inverse_transform(model.transform(X))) ** 2) / np.sum(X**2)
 
 
-def forms(X: np.ndarray) -> dict:
-    """The same matrix in every form the engine reads."""
+def layouts(X: np.ndarray) -> dict:
+    """The same dense matrix in every way it may lie in memory, and as a frame."""
+    names = [f"x{j}" for j in range(X.shape[1])]
     return {
         "F-ordered": np.asfortranarray(X),
-        "strided": np.repeat(X, 2, axis=1)[:, ::2],
+        "every other column": np.repeat(X, 2, axis=1)[:, ::2],
+        "every other row": np.repeat(X, 2, axis=0)[::2],
+        "backwards": X[::-1, ::-1].copy()[::-1, ::-1],
+        "big-endian": X.astype(X.dtype.newbyteorder(">")),
+        "pandas": pd.DataFrame(X, columns=names),
+        "pandas, a block a column": pd.DataFrame({name: X[:, j].copy() for j, name in enumerate(names)}),
+        "polars": pl.DataFrame(X, schema=names),
+    }
+
+
+def sparse_forms(X: np.ndarray) -> dict:
+    """The same matrix in sparse forms other than `csr_array`, which all are read as."""
+    unsorted = sparse.csr_array(X[:, ::-1])
+    unsorted = sparse.csr_array((unsorted.data, X.shape[1] - 1 - unsorted.indices, unsorted.indptr), shape=X.shape)
+    return {
         "csr_matrix": sparse.csr_matrix(X),
         "csc_array": sparse.csc_array(X),
-        "csr_array": sparse.csr_array(X),
+        "coo_array": sparse.coo_array(X),
+        "unsorted": unsorted,
     }

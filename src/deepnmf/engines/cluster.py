@@ -126,7 +126,7 @@ def checked(X: da.Array) -> da.Array:
 
 def _on_block(step: Step, X_b: Matrix, *rows_b: Array) -> tuple[Any, ...]:
     """New rows and, last, the sums: what a step makes of a block, wherever that is."""
-    X_b = sparse.csr_array(X_b) if sparse.issparse(X_b) else np.asarray(X_b)
+    X_b = sparse.csr_array(X_b) if sparse.issparse(X_b) else np.ascontiguousarray(X_b)
     with blas_held():
         new_rows, sums = step(X_b, rows_b)
     return *new_rows, sums

@@ -66,7 +66,7 @@ class BlockedRows(Engine):
 
 
 class RowsInMemory(BlockedRows):
-    """Dense (C- or F-ordered) or CSR rows that fit into memory; X itself is never copied.
+    """Dense (C-ordered) or CSR rows that fit into memory; X itself is never copied.
 
     Parameters
     ----------

@@ -92,7 +92,7 @@ class RowsOfArray:
 
     def read(self, rows: slice, room: Array | None) -> Array:
         """Some rows, in memory."""
-        return np.asarray(self._X[rows.start : rows.stop])
+        return np.ascontiguousarray(self._X[rows.start : rows.stop])
 
 
 def row_source(X: Any) -> RowSource | None:
@@ -101,8 +101,8 @@ def row_source(X: Any) -> RowSource | None:
         if Path(X).suffix != ".npy":
             raise ValueError(f"X is the path {os.fspath(X)!r}, and only .npy files can be read row by row.")
         return RowsOfFile.of_npy(X)
-    if isinstance(X, np.memmap) and _is_whole_file(X) and X.flags.c_contiguous:
-        return RowsOfFile.of_mapping(X)
+    if isinstance(X, np.memmap) and _is_whole_file(X):
+        return RowsOfFile.of_mapping(X) if X.flags.c_contiguous else RowsOfArray(X)
     sliced = type(X).__module__.partition(".")[0] in ("h5py", "zarr") and len(X.shape) == 2
     return RowsOfArray(X) if sliced else None
 

@@ -287,7 +287,7 @@ class ChainEstimator(BatchLearner):
         chain = Chain.of(start.factors if stack is None else stack.factors, self._smoothing(depth), self._nonnegative)
         if start.codes is None:
             return self._solved_codes(engine, chain, task) if stack is None else stack.codes, chain
-        codes = np.array(start.codes, dtype=engine.dtype)
+        codes = np.array(start.codes, dtype=engine.dtype, order="C")
         return codes, chain if self._nonnegative else refitted(engine.filled(), codes, chain)
 
     def _solved_codes(self, engine: Engine, chain: Chain, task: Task) -> Array:

@@ -63,7 +63,7 @@ def as_matrices(factors: object) -> list[Array] | None:
         return None
     if not isinstance(factors, Sequence) or any(np.ndim(Z) != 2 for Z in factors):
         raise TypeError(f"factors must be a list of matrices [Z_1, ...], got {type(factors).__name__}.")
-    return [np.asarray(Z) for Z in factors]
+    return [np.ascontiguousarray(Z) for Z in factors]
 
 
 def check_output_layer(output_layer: int, depth: int) -> None:

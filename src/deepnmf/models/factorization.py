@@ -200,7 +200,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         check_is_fitted(self)
         layer = self._layer(layer)
-        H = check_array(H, dtype=FLOATS, input_name="codes")
+        H = check_array(H, dtype=FLOATS, order="C", input_name="codes")
         size = len(self.factors_[layer])
         if H.shape[1] != size:
             raise ValueError(f"Codes have {H.shape[1]} columns, but layer {layer} of this model has {size} features.")
@@ -339,6 +339,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             reset=reset,
             accept_sparse="csr",
             dtype=FLOATS,
+            order="C",  # BLAS adds up in another order when columns lie together: equal numbers must give equal bits
             ensure_min_samples=2 if reset else 1,
             ensure_all_finite="allow-nan" if self._masks_nan and not sparse.issparse(X) else True,
         )

@@ -41,7 +41,7 @@ def _stored(X: Matrix, said: str) -> Observed:
 
 
 def _checked(X: Matrix, entry_weight: Any) -> Matrix:
-    weight = check_array(entry_weight, accept_sparse="csr", dtype=X.dtype, input_name="entry_weight")
+    weight = check_array(entry_weight, accept_sparse="csr", dtype=X.dtype, order="C", input_name="entry_weight")
     if weight.shape != X.shape:
         raise ValueError(
             f"entry_weight has shape {weight.shape}, but X has {X.shape}: one weight an entry is expected."
