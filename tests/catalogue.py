@@ -45,6 +45,12 @@ SMALL = [
     DiscriminantNMF(4, random_state=0),
 ]
 
+LABELLED = [
+    model
+    for model in SMALL
+    if isinstance(model, CNMF | DeepNMFNetwork | DeepWSF | DiscriminantNMF | GDNMF | SSNMF | WSF | WSFMA)
+]
+
 VARIANTS = [
     *SMALL,
     NMF(4, solver="apg", random_state=0),

@@ -32,6 +32,18 @@ def test_more_features_than_dimensions_still_give_an_optimum(order):
     assert np.allclose(np.linalg.norm(X - H @ D, axis=1), best, atol=1e-8)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_of_equally_good_codes_the_smallest_is_taken_so_that_similar_rows_get_similar_codes(dtype):
+    X = data(n=40, p=3)
+    model = NMF(12, random_state=0, max_iter=20, tol=0).fit(X)
+    codes, moved = (model.transform(rows.astype(dtype)) for rows in (X, X * (1 + 1e-6)))
+    assert np.allclose(model.inverse_transform(codes), X, atol=1e-4 * X.max())
+    assert np.allclose(moved, codes, atol=1e-3 * codes.max())
+    C = np.vstack([model.components_.T, 1e-4 * np.eye(12)])
+    smallest = [nnls(C, np.r_[row, np.zeros(12)])[0] for row in X]
+    assert np.allclose(codes, smallest, atol=1e-3 * codes.max())
+
+
 def test_mixed_signs_and_penalties_meet_the_optimality_conditions():
     rng = np.random.default_rng(0)
     D, X = rng.standard_normal((10, 30)), rng.standard_normal((50, 30))

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.datasets import make_blobs
+from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
-from catalogue import SMALL, VARIANTS, data, is_linear, layouts, name_of, sparse_forms
+from catalogue import LABELLED, SMALL, VARIANTS, data, is_linear, layouts, name_of, sparse_forms
 from deepnmf import NMF, DeepNSNMF
 from deepnmf.engines import memory
 
@@ -87,6 +89,25 @@ def test_single_precision_is_close_to_double(model):
     assert single.reconstruction_err_ == pytest.approx(double.reconstruction_err_, rel=2e-3)
     # On the way, one of them may leave a saddle some sweeps before the other.
     assert single.loss_curve_[-1] == pytest.approx(double.loss_curve_[-1], rel=1e-2)
+
+
+@pytest.mark.parametrize("model", LABELLED, ids=name_of)
+def test_single_precision_learns_from_labels_as_well_as_double(model):
+    accuracy = {np.float64: [], np.float32: []}
+    for seed in range(5):
+        X, y, known = labelled_blobs(seed)
+        for dtype, found in accuracy.items():
+            fitted = clone(model).set_params(random_state=seed).fit(X.astype(dtype), np.where(known, y, -1))
+            codes = fitted.transform(X.astype(dtype))
+            readout = LogisticRegression().fit(codes[known] / codes.std(), y[known])
+            found.append(readout.score(codes[~known] / codes.std(), y[~known]))
+    assert np.mean(accuracy[np.float32]) == pytest.approx(np.mean(accuracy[np.float64]), abs=0.02)
+
+
+def labelled_blobs(seed):
+    """Three overlapping classes in twelve dimensions, nonnegative, half of them with labels."""
+    X, y = make_blobs(n_samples=120, n_features=12, cluster_std=3, random_state=seed)
+    return X - X.min(), y, np.arange(len(y)) % 2 == 0
 
 
 @pytest.mark.usefixtures("small_blocks")

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, make_blobs
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import deepnmf
 from catalogue import data, explained
@@ -440,3 +440,12 @@ def test_infinity_beside_nan_is_refused():
 def test_data_without_any_observation_is_refused():
     with pytest.raises(ValueError, match="X has no observed entry: every one is NaN"):
         SSNMF(4).fit(np.full((20, 6), np.nan))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("model", "seeds"), [(SSNMF, 20), (DeepNMFNetwork, 6)])
+def test_more_features_than_columns_predict_scikit_learns_blobs_in_both_precisions(model, seeds, dtype):
+    X, y = make_blobs(n_samples=300, random_state=0)
+    X = StandardScaler().fit_transform(X)
+    X = (X - X.min()).astype(dtype)
+    assert min(model(random_state=seed).fit(X, y).score(X, y) for seed in range(seeds)) > 0.9

@@ -32,7 +32,9 @@ MINUS_ONE_IS_A_CLASS = {
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@pytest.mark.parametrize("model", SMALL, ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize(
+    "model", [*SMALL, *(type(model)() for model in SMALL)], ids=lambda model: repr(model).replace("\n", "")
+)
 def test_check_estimator_passes(model):
     expected = MINUS_ONE_IS_A_CLASS if is_classifier(model) else {}
     results = check_estimator(model, expected_failed_checks=expected, on_skip=None)

@@ -137,7 +137,8 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """Codes of the rows of X at `output_layer`, by nonnegative least squares with the factors fixed.
 
         Each row is solved on its own to its optimum, in double precision, with no gradient pointing down by
-        more than 1e-10 of the row's largest: its codes do not depend on the other rows.
+        more than 1e-10 of the row's largest: its codes do not depend on the other rows. Of equally good codes, as
+        there are with more features than columns, it is the smallest.
 
         Parameters
         ----------

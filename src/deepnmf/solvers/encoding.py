@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -14,6 +15,8 @@ MOST_PASSES = 2000
 DENSE_ROWS = 64
 WARM_PASSES = 20
 TOLERANCE = 1e-10
+SINGULAR = 1e-10  # the smallest eigenvalue of a Gram matrix beside its largest, below which codes are not unique
+RIDGE = 1e-6  # of the trace: it moves a reconstruction by about a millionth, and is far above TOLERANCE
 PLAIN, SOUND = 2.0**10, 2.0**200  # sizes of a decoder, and of what a row is to be; others are divided by a power of two
 
 
@@ -21,16 +24,32 @@ def encode_rows(engine: Engine, decoder: Array, penalty: CodePenalty) -> Array:
     """argmin_{H >= 0} ½‖X - H D‖² + penalty, each row on its own, from 0; holes do not count.
 
     Solved in double precision until no gradient points down by more than 1e-10 of the row's largest. A row's
-    codes do not depend on the rows it is given with.
+    codes do not depend on the rows it is given with. Where several codes are equally good, as with more features than
+    columns, the smallest one is taken: otherwise rounding would choose, and similar rows would get unrelated codes.
     """
     unit = float(powers_of_two(np.abs(decoder).max(initial=0), PLAIN))
     if unit != 1:
         own = CodePenalty(penalty.gram / unit / unit, penalty.l1 / unit)
         return encode_rows(engine, decoder / unit, own) / unit
     D = decoder.astype(np.float64, copy=False)
-    step = _EncodeStep(decoder.astype(engine.dtype, copy=False), D @ D.T + penalty.gram, penalty)
+    gram = D @ D.T + penalty.gram
+    if _is_singular(gram):  # single precision would move targets to where no code reaches, and the ridge is small
+        step = _EncodeStep(D, _with_ridge(gram), penalty, engine.dtype)
+    else:
+        step = _EncodeStep(decoder.astype(engine.dtype, copy=False), gram, penalty, engine.dtype)
     (codes,), _ = engine.sweep((), step)
     return codes
+
+
+def _is_singular(gram: Array) -> bool:
+    """Whether some code of the living features changes nothing."""
+    alive = gram.diagonal() > 0
+    eigenvalues = np.linalg.eigvalsh(gram[np.ix_(alive, alive)])
+    return len(eigenvalues) > 0 and eigenvalues[0] <= SINGULAR * eigenvalues[-1]
+
+
+def _with_ridge(gram: Array) -> Array:
+    return gram + RIDGE * np.trace(gram) * np.eye(len(gram))
 
 
 @dataclass(frozen=True)
@@ -38,6 +57,7 @@ class _EncodeStep:
     decoder: Array
     gram: Array  # that of rows without holes
     penalty: CodePenalty
+    dtype: np.dtype[Any]
 
     def __call__(self, X_b: Matrix, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         if is_holed(X_b):
@@ -45,7 +65,7 @@ class _EncodeStep:
         else:
             target = (X_b @ self.decoder.T).astype(np.float64, copy=False)
             codes = solve_rows(self.gram, target - self.penalty.l1)
-        return (codes.astype(self.decoder.dtype, copy=False),), ()
+        return (codes.astype(self.dtype, copy=False),), ()
 
 
 def _solve_observed(X_b: HoledBlock, D: Array, penalty: CodePenalty) -> Array:
@@ -54,7 +74,9 @@ def _solve_observed(X_b: HoledBlock, D: Array, penalty: CodePenalty) -> Array:
     for code, (columns, values, weights) in zip(codes, X_b.rows(), strict=True):
         seen = D[:, columns]
         weighted = seen * weights
-        code[:] = solve_rows(weighted @ seen.T + penalty.gram, (weighted @ values - penalty.l1)[None])[0]
+        gram = weighted @ seen.T + penalty.gram
+        few = len(columns) < len(D)
+        code[:] = solve_rows(_with_ridge(gram) if few else gram, (weighted @ values - penalty.l1)[None])[0]
     return codes
 
 
