@@ -131,7 +131,7 @@ def test_a_result_that_cannot_be_moved_leaves_the_earlier_one(tmp_path, monkeypa
     assert run("fit", tmp_path / "d.npy", *FEW, "-o", out).exit_code == 0
 
     def refuse_the_new(path, target):
-        return full_disk() if path.name.endswith(".new") else rename(path, target)
+        return full_disk() if path.name == "new" else rename(path, target)
 
     monkeypatch.setattr(Path, "rename", refuse_the_new)
     failed(5, "fit", tmp_path / "d.npy", *FEW, "--overwrite", out=out)

@@ -43,6 +43,7 @@ def test_one_command_leads_from_a_table_to_everything(tmp_path, csv):
         "settings.json",
         "reading.json",
         "report.html",
+        "manifest.json",
     }
     assert not list(tmp_path.glob(".*"))
     X, _ = digits()

@@ -118,6 +118,7 @@ def test_compare_shows_models_in_one_table_and_on_one_page(tmp_path):
         "reading.json",
         "nmf.safetensors",
         "deep-nsnmf.safetensors",
+        "manifest.json",
     }
     scores = table(out / "scores.csv")
     assert list(zip(scores["model"], scores["size"], strict=True)) == [("nmf", 4), ("deep-nsnmf", 8), ("deep-nsnmf", 4)]

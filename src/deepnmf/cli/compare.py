@@ -25,10 +25,11 @@ from deepnmf.cli.options import (
     Settings,
     Size,
 )
+from deepnmf.cli.places import check_folder
 from deepnmf.cli.results import command_line, display_for, subject_of, versions, write_reading
 from deepnmf.cli.tables import show_scores
 from deepnmf.cli.telling import Voice, voice_for
-from deepnmf.cli.writing import check_folder, whole_folder, write_json, write_table
+from deepnmf.cli.writing import whole_folder, write_json, write_table
 
 if TYPE_CHECKING:
     from deepnmf.reading import Dataset, Scaling

@@ -23,10 +23,11 @@ from deepnmf.cli.options import (
     Settings,
     Size,
 )
+from deepnmf.cli.places import check_folder
 from deepnmf.cli.results import REPORT, settings_of, subject_of, write_page, write_results
 from deepnmf.cli.tables import show_scores
 from deepnmf.cli.telling import Voice, voice_for
-from deepnmf.cli.writing import check_folder, whole_folder
+from deepnmf.cli.writing import whole_folder
 
 if TYPE_CHECKING:
     from deepnmf.reading import Dataset, Scaling

@@ -8,9 +8,10 @@ import typer
 from deepnmf.cli.failing import Exit, answering, failing_as
 from deepnmf.cli.inputs import Source
 from deepnmf.cli.options import Debug, Fitted, Input, Json, Key, Labels, Names, Overwrite, QuietFlag
+from deepnmf.cli.places import check_file
 from deepnmf.cli.results import Saved, subject_of, write_page
 from deepnmf.cli.telling import voice_for
-from deepnmf.cli.writing import check_file, whole_file
+from deepnmf.cli.writing import whole_file
 
 
 def command(

@@ -9,9 +9,10 @@ from deepnmf.cli.failing import Exit, Failure, answering
 from deepnmf.cli.fitting import encoded
 from deepnmf.cli.inputs import Source
 from deepnmf.cli.options import Debug, Fitted, Input, Json, Key, Names, Overwrite, QuietFlag
+from deepnmf.cli.places import check_file
 from deepnmf.cli.results import Saved
 from deepnmf.cli.telling import voice_for
-from deepnmf.cli.writing import check_file, whole_file, write_codes
+from deepnmf.cli.writing import whole_file, write_codes
 
 SUFFIXES = (".csv", ".parquet")
 

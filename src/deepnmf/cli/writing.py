@@ -1,92 +1,40 @@
 """Files that are whole or not there: made beside their place, and moved when complete."""
 
-import errno
-import os
+import secrets
 import shutil
+import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from fnmatch import fnmatch
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deepnmf.cli.failing import Exit, Failure
+from deepnmf.cli.manifest import result_files, write_manifest
+from deepnmf.cli.places import writable
 from deepnmf.cli.plain import as_json
 
 if TYPE_CHECKING:
     from deepnmf.arrays import Array
-
-OURS = (
-    "*.safetensors",
-    "settings.json",
-    "reading.json",
-    "loss.csv",
-    "codes_*",
-    "scores.csv",
-    "report.html",
-    "comparison.html",
-)
-
-
-def check_folder(folder: Path, overwrite: bool) -> None:
-    """Refuse a place that results cannot go to, before hours are spent on them."""
-    if folder.exists() and not folder.is_dir():
-        raise Failure(f"--output is {folder}, but a file is in the way: expected a folder.", Exit.UNWRITABLE)
-    if folder.resolve() == Path.cwd():
-        raise Failure(f"--output is {folder}, the folder you are in: expected another one.", Exit.UNWRITABLE)
-    _check_ground(folder)
-    content = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
-    foreign = [name for name in content if not _is_ours(name)]
-    if foreign:
-        raise Failure(
-            f"--output is {folder}, which is not empty: it holds {foreign[0]}, which is no result of deepnmf's.",
-            Exit.UNWRITABLE,
-        )
-    if content and not overwrite:
-        raise Failure(
-            f"--output is {folder}, which is not empty: pass --overwrite to replace an earlier result.",
-            Exit.UNWRITABLE,
-        )
-
-
-def check_file(path: Path, overwrite: bool) -> None:
-    """The same for a single file."""
-    if path.is_dir():
-        raise Failure(f"--output is {path}, which is a folder: expected a file.", Exit.UNWRITABLE)
-    _check_ground(path)
-    if path.exists() and not overwrite:
-        raise Failure(f"--output is {path}, which is there already: pass --overwrite to replace it.", Exit.UNWRITABLE)
 
 
 @contextmanager
 def whole_folder(folder: Path) -> Iterator[Path]:
     """A folder to fill, which takes the place of `folder` when it is complete."""
     place = folder.resolve()
-    beside, old = (place.with_name(f".{place.name}.{os.getpid()}.{kind}") for kind in ("new", "old"))
-    with _written(folder), _made_parents(place.parent):
-        beside.mkdir()
-        try:
-            yield beside
-            if place.exists():
-                place.rename(old)
-            beside.rename(place)
-        finally:
-            shutil.rmtree(beside, ignore_errors=True)
-            if old.exists() and not place.exists():
-                old.rename(place)
-            shutil.rmtree(old, ignore_errors=True)
+    with writable("--output", folder), _workspace(place.parent) as new:
+        yield new
+        write_manifest(new)
+        earlier = new.with_name("earlier")
+        _exchange(new, place, earlier)
+        _discard(earlier, place)
 
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """A file to write, which takes the place of `path` when it is complete."""
     place = path.resolve()
-    beside = place.with_name(f".{os.getpid()}.{place.name}")
-    with _written(path), _made_parents(place.parent):
-        try:
-            yield beside
-            beside.replace(place)
-        finally:
-            beside.unlink(missing_ok=True)
+    with writable("--output", path), _workspace(place.parent) as new:
+        yield new / place.name
+        (new / place.name).replace(place)
 
 
 # ------------------------------------------------------------------------------------------- contents
@@ -117,39 +65,62 @@ def write_codes(path: Path, codes: "Array", sample_names: Sequence[str] | None) 
     write_table(path, named | {f"code_{j + 1}": column for j, column in enumerate(codes.T)})
 
 
-# --------------------------------------------------------------------------------------------- places
-
-
-def _is_ours(name: str) -> bool:
-    return any(fnmatch(name, pattern) for pattern in OURS)
-
-
-def _check_ground(path: Path) -> None:
-    """Refuse where the nearest folder there is takes no files."""
-    ground = next(parent for parent in path.resolve().parents if parent.exists())
-    if not ground.is_dir():
-        raise Failure(f"--output is {path}, but {ground} is a file: expected a folder.", Exit.UNWRITABLE)
-    if not os.access(ground, os.W_OK | os.X_OK):
-        raise Failure(f"--output is {path}, but nothing may be written into {ground}.", Exit.UNWRITABLE)
+# ------------------------------------------------------------------------------------------ workspace
 
 
 @contextmanager
-def _written(path: Path) -> Iterator[None]:
+def _workspace(parent: Path) -> Iterator[Path]:
+    """A folder for what is not complete yet; its name is short, whatever the name of the result."""
+    workspace = parent / f".deepnmf-{secrets.token_hex(8)}"
+    with _made_parents(parent):
+        workspace.mkdir()
+        try:
+            (workspace / "new").mkdir()
+            yield workspace / "new"
+        finally:
+            shutil.rmtree(workspace / "new", ignore_errors=True)
+            with suppress(OSError):  # what could not be discarded stays
+                workspace.rmdir()
+
+
+def _exchange(new: Path, place: Path, earlier: Path) -> None:
+    """Move a folder to its place, and what was there to `earlier`; if that fails, everything is as before."""
     try:
-        yield
-    except OSError as error:
-        reason = os.strerror(errno.ENOSPC) if error.errno == errno.ENOSPC else error.strerror or error
-        raise Failure(f"--output is {path}, but it cannot be written: {reason}.", Exit.UNWRITABLE) from error
+        if place.exists():
+            place.rename(earlier)
+        new.rename(place)
+    except BaseException:
+        if earlier.exists() and not place.exists():
+            earlier.rename(place)
+        raise
+
+
+def _discard(earlier: Path, place: Path) -> None:
+    """Remove the files of an earlier result; anything that came to its folder during the fit stays."""
+    if not earlier.exists():
+        return
+    with suppress(OSError):
+        for path in result_files(earlier):
+            path.unlink()
+        earlier.rmdir()
+    if earlier.exists():
+        warnings.warn(
+            f"{place} has the new result, but not all that was there before could be removed or is a result of "
+            f"deepnmf: the rest is in {earlier}.",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 @contextmanager
 def _made_parents(folder: Path) -> Iterator[None]:
-    """Folders on the way, which go again if nothing comes to lie in them."""
+    """Make the folders on the way, which are removed again if nothing is written into them."""
     missing = [parent for parent in (folder, *folder.parents) if not parent.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     try:
         yield
     except BaseException:
-        for parent in missing:
-            parent.rmdir()
+        with suppress(OSError):
+            for parent in missing:
+                parent.rmdir()
         raise

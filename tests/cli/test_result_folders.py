@@ -1,0 +1,131 @@
+"""The folder of a result: what --overwrite may remove."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from commanding import digits, run, succeeded
+from deepnmf.cli import writing
+from deepnmf.cli.failing import Failure
+from deepnmf.cli.manifest import FORMAT, MANIFEST, result_files
+from deepnmf.cli.places import check_folder
+from deepnmf.cli.writing import whole_folder
+
+FEW = ("--model", "nmf", "--layers", "2", "--set", "max_iter=2", "--set", "tol=0", "--no-report")
+
+
+@pytest.fixture
+def matrix(tmp_path):
+    np.save(tmp_path / "d.npy", digits(20)[0])
+    return tmp_path / "d.npy"
+
+
+def write_result(folder, number, meanwhile=()):
+    """Write a result of one file; files of the user come to its folder meanwhile."""
+    with whole_folder(folder) as new:
+        (new / "loss.csv").write_text(f"loss\n{number}\n")
+        for name in meanwhile:
+            (folder / name).write_text("years of work")
+    return folder
+
+
+@pytest.fixture
+def result(tmp_path):
+    return write_result(tmp_path / "out", 1)
+
+
+def refused(folder):
+    """The sentence by which a folder is refused although --overwrite is given."""
+    with pytest.raises(Failure) as failure:
+        check_folder(folder, overwrite=True)
+    return str(failure.value)
+
+
+def hidden(folder):
+    return [path.name for path in folder.iterdir() if path.name.startswith(".")]
+
+
+# ------------------------------------------------------------------------------------------ overwrite
+
+
+@pytest.mark.parametrize("own", ["codes_backup/thesis.txt", "codes_notes.txt", "mine.safetensors", "scores.csv"])
+def test_overwrite_never_removes_a_file_of_the_user(tmp_path, matrix, own):
+    out = tmp_path / "out"
+    succeeded("fit", matrix, *FEW, "-o", out)
+    (out / own).parent.mkdir(exist_ok=True)
+    (out / own).write_text("years of work")
+    again = run("fit", matrix, *FEW, "-o", out, "--overwrite")
+    assert again.exit_code == 5
+    assert f"it holds {own.partition('/')[0]}, which is not in the manifest of a result" in again.stderr
+    assert (out / own).read_text() == "years of work"
+
+
+def test_overwrite_refuses_files_that_no_manifest_names(tmp_path):
+    """As a result of an earlier version."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "codes_1.csv").write_text("code_1\n1\n")
+    assert "it holds codes_1.csv, which is not in the manifest" in refused(tmp_path / "out")
+
+
+def test_overwrite_refuses_a_file_that_was_changed_since(result):
+    (result / "loss.csv").write_text("my notes\n")
+    assert "it holds loss.csv, which is not in the manifest of a result or was changed since." in refused(result)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"name": "an extension", "files": {}}', "\xff"])
+def test_a_manifest_of_something_else_is_a_file_of_the_user(result, text):
+    (result / MANIFEST).write_text(text, encoding="latin-1")
+    assert result_files(result) == []
+    assert refused(result)
+
+
+def test_a_manifest_reaches_no_file_outside_its_folder(tmp_path, result):
+    """Neither by a path nor by a link nor by a folder."""
+    outside = tmp_path / "outside.txt"
+    outside.write_text("mine")
+    (result / "link.txt").symlink_to(outside)
+    (result / "folder").mkdir()
+    names = ("../outside.txt", str(outside), "link.txt", "folder", "..", "")
+    forged = dict.fromkeys(names, hashlib.sha256(b"mine").hexdigest())
+    (result / MANIFEST).write_text(json.dumps({"format": FORMAT, "files": forged}))
+    assert result_files(result) == [result / MANIFEST]
+    with pytest.warns(UserWarning, match="the rest is in"):
+        write_result(result, 2)
+    assert outside.read_text() == "mine"
+
+
+def test_a_linked_manifest_is_none(tmp_path, result):
+    (result / MANIFEST).rename(tmp_path / "elsewhere.json")
+    (result / MANIFEST).symlink_to(tmp_path / "elsewhere.json")
+    assert result_files(result) == []
+
+
+def test_a_file_that_comes_during_the_fit_is_kept_beside_the_new_result(tmp_path, result):
+    with pytest.warns(UserWarning, match="the rest is in") as caught:
+        write_result(result, 2, meanwhile=["thesis.tex"])
+    kept = Path(str(caught[0].message).rpartition(" is in ")[2].removesuffix("."))
+    assert [path.name for path in kept.iterdir()] == ["thesis.tex"]
+    assert (result / "loss.csv").read_text() == "loss\n2\n"
+
+
+def test_a_link_to_the_folder_of_a_result_stays(tmp_path, result):
+    link = tmp_path / "latest"
+    link.symlink_to(result)
+    check_folder(link, overwrite=True)
+    write_result(link, 2)
+    assert link.is_symlink()
+    assert (result / "loss.csv").read_text() == "loss\n2\n"
+    assert hidden(tmp_path) == []
+
+
+def test_an_earlier_result_that_cannot_be_removed_is_named(result, monkeypatch):
+    def protected(path, missing_ok=False):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(writing.Path, "unlink", protected)
+    with pytest.warns(UserWarning, match=f"{result} has the new result, but not all"):
+        write_result(result, 2)
+    assert (result / "loss.csv").read_text() == "loss\n2\n"
