@@ -1,7 +1,8 @@
-"""The folder of a result: what --overwrite may remove."""
+"""The folder of a result: what --overwrite may remove, and which places are refused before the fit."""
 
 import hashlib
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from deepnmf.cli import writing
 from deepnmf.cli.failing import Failure
 from deepnmf.cli.manifest import FORMAT, MANIFEST, result_files
 from deepnmf.cli.places import check_folder
-from deepnmf.cli.writing import whole_folder
+from deepnmf.cli.writing import whole_file, whole_folder
 
 FEW = ("--model", "nmf", "--layers", "2", "--set", "max_iter=2", "--set", "tol=0", "--no-report")
 
@@ -119,6 +120,40 @@ def test_a_link_to_the_folder_of_a_result_stays(tmp_path, result):
     assert link.is_symlink()
     assert (result / "loss.csv").read_text() == "loss\n2\n"
     assert hidden(tmp_path) == []
+
+
+# --------------------------------------------------------------------------------------------- places
+
+
+def test_the_root_is_refused_before_the_fit():
+    result = run("fit", "nothing.npy", "-o", "/", "--overwrite")
+    assert result.exit_code == 5
+    assert result.stderr == "--output is /, where a file system begins: expected a folder below it.\n"
+
+
+@pytest.mark.parametrize("folders", ["", "missing/"])
+@pytest.mark.parametrize("command", ["fit", "transform", "report"])
+def test_an_output_name_of_300_characters_is_refused_before_the_fit(tmp_path, command, folders):
+    name = "x" * 300 + ".csv"
+    result = run(command, *["nothing"] * (1 + (command != "fit")), "-o", f"{tmp_path}/{folders}{name}")
+    assert result.exit_code == 5
+    assert "but it cannot be written: File name too long." in " ".join(result.stderr.split())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_output_name_of_250_characters_is_written(tmp_path):
+    name = "x" * 250
+    check_folder(tmp_path / name, overwrite=False)
+    for number in range(2):
+        write_result(tmp_path / name, number)
+    with whole_file(tmp_path / f"{name}.csv") as path:
+        path.write_text("code_1\n1\n")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [name, f"{name}.csv"]
+
+
+def test_a_read_only_result_is_refused_before_the_fit(result, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != result)
+    assert refused(result) == f"--output is {result}, but nothing may be written into {result}."
 
 
 def test_an_earlier_result_that_cannot_be_removed_is_named(result, monkeypatch):

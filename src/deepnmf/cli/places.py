@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from deepnmf.cli.failing import Exit, Failure
@@ -38,12 +38,15 @@ def writable(option: str, path: Path) -> Iterator[None]:
 
 
 def _check_ground(option: str, path: Path) -> None:
-    """Refuse where the nearest folder there is takes no files."""
+    """Refuse where the nearest folder there is takes no files, or none of this name."""
     place = path.resolve()
-    ground = next(parent for parent in place.parents if parent.exists())
+    ground = next((parent for parent in place.parents if parent.exists()), place)
     if not ground.is_dir():
         raise _refusal(option, path, f"but {ground} is a file: expected a folder.")
     _check_access(option, path, ground)
+    for name in place.relative_to(ground).parts:
+        with suppress(FileNotFoundError):
+            os.lstat(ground / name)  # a name may be too long for the file system
 
 
 def _check_access(option: str, path: Path, folder: Path) -> None:
@@ -62,6 +65,9 @@ def _check_replaceable(folder: Path) -> None:
         raise _refusal("--output", folder, "but a file is in the way: expected a folder.")
     if folder.resolve() == Path.cwd():
         raise _refusal("--output", folder, "the folder you are in: expected another one.")
+    if os.path.ismount(folder.resolve()):
+        raise _refusal("--output", folder, "where a file system begins: expected a folder below it.")
+    _check_access("--output", folder, folder)
 
 
 def _check_content(folder: Path, overwrite: bool) -> None:
