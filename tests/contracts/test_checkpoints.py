@@ -1,5 +1,6 @@
 """A fit that was ended by whatever goes on from its checkpoint, to the same bits."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -147,6 +148,58 @@ def test_a_place_that_cannot_be_is_refused(arguments, sentence, tmp_path, monkey
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=sentence):
         NMF(3).fit(data(), **arguments)
+
+
+def full_disk(*_, **__):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_checkpoint_that_cannot_be_written_is_one_warning_and_the_fit_goes_on(tmp_path, monkeypatch):
+    path, model = tmp_path / "fit.checkpoint", DeepNSNMF((8, 4), random_state=0)
+    monkeypatch.setattr(checkpoints, "write", full_disk)
+    with pytest.warns(UserWarning, match="fit.checkpoint' cannot be written, so the fit goes on without it") as caught:
+        kept = fitted(model, path)
+    assert sum("No space left on device" in str(warning.message) for warning in caught) == 1
+    assert_same(kept, fitted(model))
+
+
+def test_a_checkpoint_is_tried_again_after_one_that_could_not_be_written(tmp_path, monkeypatch):
+    path, original, calls = tmp_path / "fit.checkpoint", checkpoints.write, []
+
+    def full_at_first(*arguments):
+        calls.append(path.exists())
+        return original(*arguments) if len(calls) > 1 else full_disk()
+
+    monkeypatch.setattr(checkpoints, "write", full_at_first)
+    with pytest.warns(UserWarning, match="cannot be written"):
+        fitted(NMF(4, random_state=0, tol=0), path)
+    assert calls[:3] == [False, False, True]
+    assert not path.exists()
+
+
+def test_a_checkpoint_that_cannot_be_removed_is_a_warning(tmp_path, monkeypatch):
+    model = NMF(4, random_state=0)
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints.Path, "unlink", full_disk)
+        with pytest.warns(UserWarning, match="cannot be removed, although the fit is over"):
+            kept = fitted(model, tmp_path / "fit.checkpoint")
+    assert_same(kept, fitted(model))
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_checkpoint_through_a_link_leaves_the_link(there, tmp_path, monkeypatch):
+    target, link = tmp_path / "elsewhere" / "target", tmp_path / "link"
+    target.parent.mkdir()
+    link.symlink_to(target)
+    if there:
+        end_after(1, monkeypatch)
+        with pytest.raises(KilledError):
+            fitted(NMF(4, random_state=0), target)
+        monkeypatch.undo()
+        assert target.exists()
+    fitted(NMF(4, random_state=0), link)
+    assert link.is_symlink()
+    assert not target.exists()
 
 
 def test_a_random_state_that_cannot_be_kept_is_refused(tmp_path):

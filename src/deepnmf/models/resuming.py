@@ -31,7 +31,7 @@ class Keeping(NamedTuple):
         return Checkpoints(Path(self.path), float(self.seconds), _owner(model, self.given))
 
     def _check(self, model: Any) -> None:
-        path = Path(self.path or "")
+        path = Path(os.path.realpath(self.path or ""))  # a link may lead to a file that is not there yet
         if not path.parent.is_dir() or path.is_dir():
             raise ValueError(f"checkpoint is {str(self.path)!r}: expected a file in a folder that is there.")
         if not isinstance(self.seconds, Real) or not self.seconds >= 0:

@@ -8,7 +8,9 @@ run.
 
 import dataclasses
 import importlib
+import os
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,6 +48,7 @@ class Checkpoints:
     _arrays: dict[str, Array] = field(default_factory=dict)
     _entered: int = 0
     _written: float = field(default_factory=time.monotonic)
+    _warned: bool = False
 
     def __post_init__(self) -> None:
         if not self.path.exists():
@@ -73,21 +76,41 @@ class Checkpoints:
         """Write where a stage is, if it is time."""
         if now or progress.reason is not None or time.monotonic() - self._written >= self.seconds:
             self._pack(number, progress)
-            self._write()
+            self._try_to_write()
 
     def _pack(self, number: int, progress: Progress) -> None:
         prefix = f"stage.{number}."
         self._arrays = {name: array for name, array in self._arrays.items() if not name.startswith(prefix)}
         self._stages[number] = packed(progress, self._arrays, prefix)
 
+    def _try_to_write(self) -> None:
+        """Write the file; if that fails, the fit goes on, and the next checkpoint is tried in its turn."""
+        try:
+            self._write()
+        except (OSError, ValueError, MemoryError) as error:
+            self._warn(f"cannot be written, so the fit goes on without it: {_reason(error)}.")
+        self._written = time.monotonic()
+
     def _write(self) -> None:
         description = {"format": FORMAT, "owner": self.owner, "stages": self._stages}
         write(self.path, as_json(description), self._arrays)
-        self._written = time.monotonic()
+
+    def _warn(self, trouble: str) -> None:
+        """Warn once in a fit."""
+        if not self._warned:
+            self._warned = True
+            warnings.warn(f"checkpoint={str(self.path)!r} {trouble}", UserWarning, stacklevel=2)
 
     def finish(self) -> None:
-        """Remove the file of a fit that is over."""
-        self.path.unlink(missing_ok=True)
+        """Remove the file of a fit that is over; a link to it stays."""
+        try:
+            Path(os.path.realpath(self.path)).unlink(missing_ok=True)
+        except OSError as error:
+            self._warn(f"cannot be removed, although the fit is over: {_reason(error)}.")
+
+
+def _reason(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error).rstrip(".")
 
 
 # --------------------------------------------------------------------------------- states as arrays and a description
