@@ -1,5 +1,6 @@
 """The folder of a result: what --overwrite may remove, and which places are refused before the fit."""
 
+import errno
 import hashlib
 import json
 import os
@@ -164,3 +165,35 @@ def test_an_earlier_result_that_cannot_be_removed_is_named(result, monkeypatch):
     with pytest.warns(UserWarning, match=f"{result} has the new result, but not all"):
         write_result(result, 2)
     assert (result / "loss.csv").read_text() == "loss\n2\n"
+
+
+# ---------------------------------------------------------------------------------------- checkpoints
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "reason"),
+    [
+        ("taken", "which is a folder: expected a file."),
+        ("missing/fit", "but there is no folder {}/missing: expected one that is there."),
+        ("protected/fit", "but nothing may be written into {}/protected."),
+        ("out/fit", "which is in {}/out: expected a file outside --output."),
+        ("x" * 300, "but it cannot be written: File name too long."),
+    ],
+)
+def test_a_place_for_no_checkpoint_is_refused_before_the_fit(tmp_path, monkeypatch, checkpoint, reason):
+    for name in ("taken", "protected", "out"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "protected")
+    result = run("fit", "nothing.npy", "-o", tmp_path / "out", "--checkpoint", tmp_path / checkpoint)
+    assert result.exit_code == 5
+    assert result.stderr == f"--checkpoint is {tmp_path / checkpoint}, {reason.format(tmp_path)}\n"
+
+
+def test_a_full_disk_for_checkpoints_leaves_the_result(tmp_path, matrix, monkeypatch):
+    def full_disk(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("deepnmf.solvers.checkpoints.write", full_disk)
+    result = succeeded("fit", matrix, *FEW, "-o", tmp_path / "out", "--checkpoint", tmp_path / "kept")
+    assert result.stderr.count("cannot be written") == 1
+    assert (tmp_path / "out" / "model.safetensors").exists()

@@ -23,7 +23,7 @@ from deepnmf.cli.options import (
     Settings,
     Size,
 )
-from deepnmf.cli.places import check_folder
+from deepnmf.cli.places import check_checkpoint, check_folder
 from deepnmf.cli.results import REPORT, settings_of, subject_of, write_page, write_results
 from deepnmf.cli.tables import show_scores
 from deepnmf.cli.telling import Voice, voice_for
@@ -67,6 +67,8 @@ def command(
     folder = output or Path(f"deepnmf-{input.resolve().stem}")
     with answering(voice, debug):
         check_folder(folder, overwrite)
+        if checkpoint is not None:
+            check_checkpoint(checkpoint, folder)
         suffix = _suffix(codes, input)
         choice = _Choice(model, choosing.parsed_layers(layers), choosing.parsed_settings(settings or []), seed)
         data, scaling = Source(input, labels, names, key, size, scale).read(voice)

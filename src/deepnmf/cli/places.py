@@ -27,6 +27,18 @@ def check_file(path: Path, overwrite: bool) -> None:
             raise _refusal("--output", path, "which is there already: pass --overwrite to replace it.")
 
 
+def check_checkpoint(path: Path, results: Path) -> None:
+    """Refuse a file for checkpoints that cannot be made, or that the results would displace."""
+    with writable("--checkpoint", path):
+        place = path.resolve()
+        _check_no_folder("--checkpoint", path)
+        if results.resolve() in place.parents:
+            raise _refusal("--checkpoint", path, f"which is in {results}: expected a file outside --output.")
+        if not place.parent.exists():
+            raise _refusal("--checkpoint", path, f"but there is no folder {place.parent}: expected one that is there.")
+        _check_ground("--checkpoint", path)
+
+
 @contextmanager
 def writable(option: str, path: Path) -> Iterator[None]:
     """Turn what the system says of a place into one sentence."""
