@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
+from deepnmf.cli.streams import lasting_streams
+
 if TYPE_CHECKING:
     from deepnmf.cli.telling import Voice
 
@@ -58,11 +60,12 @@ def failing_as(code: Exit, *kinds: type[Exception]) -> Iterator[None]:
 @contextmanager
 def answering(voice: "Voice", debug: bool) -> Iterator[None]:
     """Turn whatever goes wrong into a sentence, and the library's warnings into a line each."""
-    with warnings.catch_warnings():
+    with lasting_streams() as output, warnings.catch_warnings():
         _show_warnings(voice)
         try:
             yield
-        except (typer.Exit, typer.Abort, BrokenPipeError):
+            _check_output(output.error)
+        except (typer.Exit, typer.Abort):
             raise
         except KeyboardInterrupt:
             _end(voice, "Interrupted before there was anything to keep: nothing was written.", Exit.INTERRUPTED)
@@ -73,6 +76,12 @@ def answering(voice: "Voice", debug: bool) -> Iterator[None]:
                 f"Unexpected {type(error).__name__}: {in_one_line(error)} Please report it with --debug's output."
             )
             _end(voice, sentence, Exit.FAILED, debug)
+
+
+def _check_output(error: OSError | None) -> None:
+    if error is not None:
+        reason = f"The standard output cannot be written: {error.strerror or error}; all else is done."
+        raise Failure(reason, Exit.UNWRITABLE) from error
 
 
 def in_one_line(error: BaseException) -> str:

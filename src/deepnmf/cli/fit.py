@@ -116,9 +116,7 @@ def _fit(model: Any, data: "Dataset", voice: Voice, checkpoint: Path | None) -> 
         model=choosing.name_of(type(model)),
         parameters=model.get_params(),
     )
-    fit = fitted(model, data, voice, checkpoint)
-    voice.said(fit.in_words())
-    return fit
+    return fitted(model, data, voice, checkpoint)
 
 
 def _write(
@@ -130,6 +128,7 @@ def _write(
         write_results(beside, fit, data, scaling, subject, suffix)
         if report:
             write_page(beside / REPORT, subject, data, _title(fit, data), fit.seconds)
+    voice.said(fit.in_words())
     show_scores(voice, [fit], {fit.name: subject.scores})
     voice.told("result", output=str(folder), exit_code=_code(fit), **settings_of(fit, data, subject.scores))
     kept = "Interrupted: the best so far is kept. " if fit.interrupted else ""

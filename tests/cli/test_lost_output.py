@@ -1,0 +1,98 @@
+"""A fit whose output cannot be printed still leaves its result."""
+
+import errno
+import io
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import typer
+
+from commanding import digits, succeeded
+from deepnmf.cli import app, telling
+
+FEW = ("--model", "nmf", "--layers", "2", "--set", "max_iter=2", "--set", "tol=0")
+WRITTEN = {"codes_1.csv", "loss.csv", "manifest.json", "model.safetensors", "reading.json", "settings.json"}
+
+
+class GoneStream(io.StringIO):
+    """A terminal or a file that takes nothing any more."""
+
+    def __init__(self, number):
+        super().__init__()
+        self.number = number
+
+    def write(self, text):
+        raise OSError(self.number, os.strerror(self.number))
+
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def matrix(tmp_path):
+    np.save(tmp_path / "d.npy", digits(20)[0])
+    return tmp_path / "d.npy"
+
+
+def exit_code(*arguments):
+    """Run a command on the streams of this process."""
+    with pytest.raises(SystemExit) as ended:
+        typer.main.get_command(app).main([str(argument) for argument in arguments])
+    return ended.value.code
+
+
+def names_in(folder):
+    return {path.name for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize(("number", "code"), [(errno.EPIPE, 0), (errno.EIO, 0), (errno.ENOSPC, 5)])
+@pytest.mark.parametrize("form", [(), ("--json",), ("--set", "verbose=1")])
+def test_a_terminal_that_goes_away_does_not_lose_the_result(tmp_path, matrix, monkeypatch, form, number, code):
+    errors = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", GoneStream(number))
+    monkeypatch.setattr(sys, "stderr", errors)
+    assert exit_code("fit", matrix, *FEW, *form, "--no-report", "-o", tmp_path / "out") == code
+    assert names_in(tmp_path / "out") == WRITTEN
+    lost = "The standard output cannot be written: No space left on device; all else is done.\n"
+    assert errors.getvalue() == (lost if code else "")
+
+
+def test_a_terminal_that_goes_away_does_not_end_the_bars(tmp_path, matrix, monkeypatch):
+    for name in ("stdout", "stderr"):
+        monkeypatch.setattr(sys, name, GoneStream(errno.EIO))
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    warning = ("--set", "tol=1e-9")
+    assert exit_code("fit", matrix, *FEW, *warning, "--no-report", "-o", tmp_path / "out") == 0
+    assert names_in(tmp_path / "out") == WRITTEN
+
+
+def test_a_closed_pipe_is_neither_a_traceback_nor_a_lost_result(tmp_path, matrix):
+    """As with ``| head -1``, in a process of its own: Python writes its buffers once more at exit."""
+    call = [sys.executable, "-c", "from deepnmf.cli import app; app()", "fit", matrix, *FEW, "--no-report"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [*call, "-o", tmp_path / "out"], stdout=writer, stderr=subprocess.PIPE, text=True, timeout=60, check=False
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert names_in(tmp_path / "out") == WRITTEN
+
+
+def test_results_are_written_before_anything_is_printed_about_them(tmp_path, matrix, monkeypatch):
+    out, printed = tmp_path / "out", {}
+    monkeypatch.setattr(telling.Terminal, "said", lambda _, sentence: printed.update({sentence: out.exists()}))
+    succeeded("fit", matrix, *FEW, "--no-report", "-o", out)
+    written = {sentence.split()[0]: there for sentence, there in printed.items()}
+    assert written == {"d.npy:": False, "nmf": True, "error:": True, "Results": True}
+
+
+def test_what_the_terminal_cannot_encode_is_escaped(tmp_path, matrix, monkeypatch):
+    named = matrix.rename(tmp_path / "é.npy")
+    output = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(output, encoding="ascii"))
+    assert exit_code("fit", named, *FEW, "--no-report", "-o", tmp_path / "out") == 0
+    assert rb"\xe9.npy: 20 samples" in output.getvalue()
