@@ -1,7 +1,8 @@
-"""A fit whose output cannot be printed still leaves its result."""
+"""A fit whose output cannot be printed, or whose names cannot be encoded, still leaves its result."""
 
 import errno
 import io
+import json
 import os
 import subprocess
 import sys
@@ -9,8 +10,10 @@ import sys
 import numpy as np
 import pytest
 import typer
+from pyarrow import parquet
 
-from commanding import digits, succeeded
+import deepnmf
+from commanding import digits, run, succeeded, table
 from deepnmf.cli import app, telling
 
 FEW = ("--model", "nmf", "--layers", "2", "--set", "max_iter=2", "--set", "tol=0")
@@ -46,6 +49,9 @@ def exit_code(*arguments):
 
 def names_in(folder):
     return {path.name for path in folder.iterdir()}
+
+
+# -------------------------------------------------------------------------------------------- streams
 
 
 @pytest.mark.parametrize(("number", "code"), [(errno.EPIPE, 0), (errno.EIO, 0), (errno.ENOSPC, 5)])
@@ -96,3 +102,51 @@ def test_what_the_terminal_cannot_encode_is_escaped(tmp_path, matrix, monkeypatc
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(output, encoding="ascii"))
     assert exit_code("fit", named, *FEW, "--no-report", "-o", tmp_path / "out") == 0
     assert rb"\xe9.npy: 20 samples" in output.getvalue()
+
+
+# ---------------------------------------------------------------------------------------------- names
+
+
+@pytest.mark.parametrize("codes", ["csv", "parquet"])
+def test_a_file_name_that_is_not_utf8_does_not_lose_the_fit(tmp_path, codes):
+    folder = tmp_path / os.fsdecode(b"data\xff")
+    try:
+        for name in (b"\xfe", b"plain"):
+            (folder / os.fsdecode(name)).mkdir(parents=True)
+            for i in range(3):
+                (folder / os.fsdecode(name) / f"{os.fsdecode(name)}{i}.txt").write_text(f"apple pear plum{i} fig")
+    except OSError:
+        pytest.skip("this file system takes names in UTF-8 only")
+    result = succeeded("fit", folder, *FEW, "--codes", codes, "-o", tmp_path / "out")
+    assert r"data\udcff: 6 texts" in result.stdout
+    path = tmp_path / "out" / f"codes_1.{codes}"
+    samples = table(path)["sample"] if codes == "csv" else parquet.read_table(path)["sample"].to_pylist()
+    assert any(r"\udcfe0.txt" in name for name in samples)
+    assert r"data\udcff" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert run("fit", folder, "--json", *FEW, "-o", tmp_path / "json").exit_code == 0
+
+
+def test_half_a_pair_in_a_name_does_not_lose_the_fit(tmp_path):
+    X, half = digits(6)[0], np.array(["\ud800", "b", "c", "d", "e", "f"])
+    features = np.array(["\udfff", *map(str, range(1, X.shape[1]))])
+    np.savez(tmp_path / "d.npz", X=X, sample_names=half, y=half[[0, 0, 0, 1, 1, 1]], feature_names=features)
+    succeeded("fit", tmp_path / "d.npz", *FEW, "-o", tmp_path / "out")
+    assert table(tmp_path / "out" / "codes_1.csv")["sample"][0] == r"\ud800"
+    recipe = json.loads((tmp_path / "out" / "reading.json").read_text())["recipe"]
+    assert recipe["feature_names"][0] == "\udfff"
+    succeeded("transform", tmp_path / "out", tmp_path / "d.npz", "-o", tmp_path / "codes.csv")
+    succeeded("compare", tmp_path / "d.npz", "--models", "nmf", *FEW[2:], "-o", tmp_path / "compared")
+
+
+def test_half_a_pair_in_a_label_comes_back_from_a_model_file(tmp_path):
+    labels = np.array(["\ud800", "b"])[np.arange(20) % 2]
+    model = deepnmf.SSNMF(3, max_iter=2, tol=0, random_state=0).fit(digits(20)[0], labels)
+    model.save(tmp_path / "model")
+    assert deepnmf.load(tmp_path / "model").classes_.tolist() == ["b", "\ud800"]
+
+
+def test_a_name_does_not_command_the_terminal(tmp_path, matrix):
+    named = matrix.rename(tmp_path / "\x1b[2J.npy")
+    result = succeeded("fit", named, *FEW, "--no-report", "-o", tmp_path / "out")
+    assert r"\x1b[2J.npy: 20 samples" in result.stdout
+    assert "\x1b" not in run("fit", tmp_path / "\x1b.npy", "-o", tmp_path / "other").stderr

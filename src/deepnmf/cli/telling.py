@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import typer
 
 from deepnmf.cli.plain import as_json
+from deepnmf.cli.text import printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -69,11 +70,11 @@ class Quiet:
 
     def warned(self, sentence: str) -> None:
         """One line on the standard error."""
-        typer.echo(f"Warning: {sentence}", err=True)
+        _echo(f"Warning: {sentence}", err=True)
 
     def failed(self, sentence: str, code: int) -> None:
         """One line on the standard error."""
-        typer.echo(sentence, err=True)
+        _echo(sentence, err=True)
 
     def reading(self) -> AbstractContextManager[OnBytes]:
         """Nothing."""
@@ -93,7 +94,7 @@ class Terminal(Quiet):
 
     def said(self, sentence: str) -> None:
         """One line."""
-        typer.echo(sentence)
+        _echo(sentence)
 
     def shown(self, table: Any) -> None:
         """As wide as the terminal."""
@@ -152,7 +153,7 @@ class JsonLines(Quiet):
     def failed(self, sentence: str, code: int) -> None:
         """For both."""
         self.told("error", message=sentence, exit_code=int(code))
-        typer.echo(sentence, err=True)
+        _echo(sentence, err=True)
 
     @contextmanager
     def fitting(self, name: str, max_iter: int) -> Iterator[OnSweep]:
@@ -187,6 +188,11 @@ class Falling:
         """Since the sweep before; None at the first."""
         before, self.before = self.before, loss
         return None if before is None or loss == 0 else (before - loss) / abs(loss)
+
+
+def _echo(sentence: str, err: bool = False) -> None:
+    """Print a sentence, which may hold names of anybody's."""
+    typer.echo(printable(sentence), err=err)
 
 
 def _bar(*columns: Any) -> "Progress":

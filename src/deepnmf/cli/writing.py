@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from deepnmf.cli.manifest import result_files, write_manifest
 from deepnmf.cli.places import writable
 from deepnmf.cli.plain import as_json
+from deepnmf.cli.text import encodable
 
 if TYPE_CHECKING:
     from deepnmf.arrays import Array
@@ -50,13 +51,20 @@ def write_table(path: Path, columns: dict[str, Any]) -> None:
     import pyarrow
     from pyarrow import csv, parquet
 
-    table = pyarrow.table(columns)
+    table = pyarrow.table({heading: _cells(column) for heading, column in columns.items()})
     with path.open("wb") as file:
         if path.suffix.lower() == ".parquet":
             parquet.write_table(table, file)
         else:
             file.write(f"{','.join(columns)}\n".encode())  # pyarrow would quote every name
             csv.write_csv(table, file, csv.WriteOptions(include_header=False, quoting_style="needed"))
+
+
+def _cells(column: Any) -> Any:
+    """A column whose texts can be written; lists only may have any."""
+    if not isinstance(column, list):
+        return column
+    return [encodable(value) if isinstance(value, str) else value for value in column]
 
 
 def write_codes(path: Path, codes: "Array", sample_names: Sequence[str] | None) -> None:

@@ -39,7 +39,7 @@ def write_page(path: str | os.PathLike[str], template: str, scripts: Sequence[st
             **content,
         )
     )
-    replace_file(Path(os.path.realpath(path)), (page.encode("utf-8", "replace"),))
+    replace_file(Path(os.path.realpath(path)), (page.encode("utf-8", "backslashreplace"),))
 
 
 def _environment() -> Any:
