@@ -1,5 +1,6 @@
 """A fit whose output cannot be printed, or whose names cannot be encoded, still leaves its result."""
 
+import csv
 import errno
 import io
 import json
@@ -150,3 +151,17 @@ def test_a_name_does_not_command_the_terminal(tmp_path, matrix):
     result = succeeded("fit", named, *FEW, "--no-report", "-o", tmp_path / "out")
     assert r"\x1b[2J.npy: 20 samples" in result.stdout
     assert "\x1b" not in run("fit", tmp_path / "\x1b.npy", "-o", tmp_path / "other").stderr
+
+
+def test_a_name_is_no_formula_of_a_spreadsheet(tmp_path):
+    formulas = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(1)", "\t=1", "\r=1", "\n=1", "--1"]
+    harmless = ["plum", "a=b", "-1.5e-3", "+7", "", "'quoted"]
+    X = digits(len(formulas + harmless))[0]
+    np.savez(tmp_path / "d.npz", X=X, sample_names=np.array(formulas + harmless))
+    succeeded("fit", tmp_path / "d.npz", *FEW, "--no-report", "-o", tmp_path / "out")
+    with (tmp_path / "out" / "codes_1.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["sample"] for row in rows] == [*(f"'{name}" for name in formulas), *harmless]
+    assert all(float(row["code_1"]) >= 0 for row in rows)
+    succeeded("transform", tmp_path / "out", tmp_path / "d.npz", "-o", tmp_path / "codes.parquet")
+    assert parquet.read_table(tmp_path / "codes.parquet")["sample"].to_pylist() == formulas + harmless

@@ -3,7 +3,7 @@
 import secrets
 import shutil
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from deepnmf.cli.manifest import result_files, write_manifest
 from deepnmf.cli.places import writable
 from deepnmf.cli.plain import as_json
-from deepnmf.cli.text import encodable
+from deepnmf.cli.text import encodable, spreadsheet_text
 
 if TYPE_CHECKING:
     from deepnmf.arrays import Array
@@ -51,20 +51,26 @@ def write_table(path: Path, columns: dict[str, Any]) -> None:
     import pyarrow
     from pyarrow import csv, parquet
 
-    table = pyarrow.table({heading: _cells(column) for heading, column in columns.items()})
+    is_parquet = path.suffix.lower() == ".parquet"
+    safe = encodable if is_parquet else _csv_text
+    table = pyarrow.table({heading: _with_texts(column, safe) for heading, column in columns.items()})
     with path.open("wb") as file:
-        if path.suffix.lower() == ".parquet":
+        if is_parquet:
             parquet.write_table(table, file)
         else:
             file.write(f"{','.join(columns)}\n".encode())  # pyarrow would quote every name
             csv.write_csv(table, file, csv.WriteOptions(include_header=False, quoting_style="needed"))
 
 
-def _cells(column: Any) -> Any:
-    """A column whose texts can be written; lists only may have any."""
+def _with_texts(column: Any, safe: Callable[[str], str]) -> Any:
+    """A column whose texts are safe to write; only lists may have any."""
     if not isinstance(column, list):
         return column
-    return [encodable(value) if isinstance(value, str) else value for value in column]
+    return [safe(value) if isinstance(value, str) else value for value in column]
+
+
+def _csv_text(text: str) -> str:
+    return spreadsheet_text(encodable(text))
 
 
 def write_codes(path: Path, codes: "Array", sample_names: Sequence[str] | None) -> None:
