@@ -215,7 +215,7 @@ def test_an_interruption_before_the_fit_leaves_nothing(tmp_path, csv, monkeypatc
     monkeypatch.setattr("deepnmf.reading.read", interrupt)
     result = run("fit", csv, "-o", tmp_path / "out")
     assert result.exit_code == 130
-    assert result.output == "Interrupted before there was anything to keep: nothing was written.\n"
+    assert result.output == "Interrupted before a result was complete: nothing was written.\n"
     assert not (tmp_path / "out").exists()
 
 

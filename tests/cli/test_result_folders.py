@@ -1,19 +1,22 @@
 """The folder of a result: what --overwrite may remove, and which places are refused before the fit."""
 
+import contextlib
 import errno
 import hashlib
 import json
 import os
+import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from commanding import digits, run, succeeded
-from deepnmf.cli import writing
+from deepnmf.cli import results, telling, writing
 from deepnmf.cli.failing import Failure
 from deepnmf.cli.manifest import FORMAT, MANIFEST, result_files
 from deepnmf.cli.places import check_folder
+from deepnmf.cli.signals import ENDING, ending_as_interrupts
 from deepnmf.cli.writing import whole_file, whole_folder
 
 FEW = ("--model", "nmf", "--layers", "2", "--set", "max_iter=2", "--set", "tol=0", "--no-report")
@@ -197,3 +200,46 @@ def test_a_full_disk_for_checkpoints_leaves_the_result(tmp_path, matrix, monkeyp
     result = succeeded("fit", matrix, *FEW, "-o", tmp_path / "out", "--checkpoint", tmp_path / "kept")
     assert result.stderr.count("cannot be written") == 1
     assert (tmp_path / "out" / "model.safetensors").exists()
+
+
+# -------------------------------------------------------------------------------------------- signals
+
+
+@pytest.fixture
+def default_signals():
+    """Signals that end a process, whatever the tests run under (such as nohup)."""
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in ENDING}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("default_signals")
+def test_sigterm_while_results_are_written_leaves_nothing_behind(tmp_path, matrix, monkeypatch):
+    monkeypatch.setattr(results, "write_json", lambda *_: signal.raise_signal(signal.SIGTERM))
+    result = run("fit", matrix, *FEW, "-o", tmp_path / "out")
+    assert result.exit_code == 130
+    assert result.stderr == "Interrupted before a result was complete: nothing was written.\n"
+    assert list(tmp_path.iterdir()) == [matrix]
+
+
+@pytest.mark.usefixtures("default_signals")
+@pytest.mark.parametrize("number", ENDING)
+def test_a_signal_to_end_keeps_the_best_so_far(tmp_path, matrix, monkeypatch, number):
+    def on_sweep(sweep, loss):
+        if sweep == 2:
+            signal.raise_signal(number)
+
+    monkeypatch.setattr(telling.Terminal, "fitting", lambda *_: contextlib.nullcontext(on_sweep))
+    assert run("fit", matrix, *FEW, "--set", "max_iter=9", "-o", tmp_path / "out").exit_code == 130
+    assert json.loads((tmp_path / "out" / "settings.json").read_text())["sweeps"] == 2
+    assert signal.getsignal(number) == signal.SIG_DFL
+
+
+@pytest.mark.usefixtures("default_signals")
+def test_a_signal_that_is_ignored_stays_so():
+    """As under nohup."""
+    signal.signal(ENDING[-1], signal.SIG_IGN)
+    with ending_as_interrupts():
+        signal.raise_signal(ENDING[-1])
+    assert signal.getsignal(ENDING[-1]) == signal.SIG_IGN

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
+from deepnmf.cli.signals import ending_as_interrupts
 from deepnmf.cli.streams import lasting_streams
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def failing_as(code: Exit, *kinds: type[Exception]) -> Iterator[None]:
 @contextmanager
 def answering(voice: "Voice", debug: bool) -> Iterator[None]:
     """Turn whatever goes wrong into a sentence, and the library's warnings into a line each."""
-    with lasting_streams() as output, warnings.catch_warnings():
+    with ending_as_interrupts(), lasting_streams() as output, warnings.catch_warnings():
         _show_warnings(voice)
         try:
             yield
@@ -68,7 +69,7 @@ def answering(voice: "Voice", debug: bool) -> Iterator[None]:
         except (typer.Exit, typer.Abort):
             raise
         except KeyboardInterrupt:
-            _end(voice, "Interrupted before there was anything to keep: nothing was written.", Exit.INTERRUPTED)
+            _end(voice, "Interrupted before a result was complete: nothing was written.", Exit.INTERRUPTED)
         except Failure as failure:
             _end(voice, str(failure), failure.code, debug)
         except Exception as error:
