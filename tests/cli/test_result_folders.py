@@ -14,7 +14,7 @@ import pytest
 from commanding import digits, run, succeeded
 from deepnmf.cli import results, telling, writing
 from deepnmf.cli.failing import Failure
-from deepnmf.cli.manifest import FORMAT, MANIFEST, result_files
+from deepnmf.cli.manifest import MANIFEST, manifest_text, result_files
 from deepnmf.cli.places import check_folder
 from deepnmf.cli.signals import ENDING, ending_as_interrupts
 from deepnmf.cli.writing import whole_file, whole_folder
@@ -95,11 +95,17 @@ def test_a_manifest_reaches_no_file_outside_its_folder(tmp_path, result):
     (result / "folder").mkdir()
     names = ("../outside.txt", str(outside), "link.txt", "folder", "..", "")
     forged = dict.fromkeys(names, hashlib.sha256(b"mine").hexdigest())
-    (result / MANIFEST).write_text(json.dumps({"format": FORMAT, "files": forged}))
+    (result / MANIFEST).write_text(manifest_text(forged))
     assert result_files(result) == [result / MANIFEST]
     with pytest.warns(UserWarning, match="the rest is in"):
         write_result(result, 2)
     assert outside.read_text() == "mine"
+
+
+def test_a_manifest_with_notes_of_the_user_is_a_file_of_the_user(result):
+    manifest = json.loads((result / MANIFEST).read_text())
+    (result / MANIFEST).write_text(json.dumps(manifest | {"notes": "the run for chapter 3"}, indent=2) + "\n")
+    assert result_files(result) == []
 
 
 def test_a_linked_manifest_is_none(tmp_path, result):

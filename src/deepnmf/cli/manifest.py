@@ -14,8 +14,12 @@ MANIFEST, FORMAT = "manifest.json", "deepnmf-result-1"
 def write_manifest(folder: Path) -> None:
     """List every file of a complete result."""
     digests = {path.name: _digest(path) for path in sorted(folder.iterdir())}
-    content = as_json({"format": FORMAT, "files": digests}, indent=2)
-    (folder / MANIFEST).write_text(f"{content}\n", encoding="utf-8")
+    (folder / MANIFEST).write_text(manifest_text(digests), encoding="utf-8")
+
+
+def manifest_text(digests: dict[str, Any]) -> str:
+    """The content of a manifest; a file with any other is none."""
+    return as_json({"format": FORMAT, "files": digests}, indent=2) + "\n"
 
 
 def result_files(folder: Path) -> list[Path]:
@@ -32,8 +36,9 @@ def result_files(folder: Path) -> list[Path]:
 def _listed(manifest: Path) -> dict[str, Any] | None:
     """Digests by name, or None where there is no manifest of deepnmf."""
     try:
-        content = parsed(manifest.read_text(encoding="utf-8")) if _is_file(manifest) else {}
-        return of_type(content.get("files"), dict, "files") if content.get("format") == FORMAT else None
+        text = manifest.read_text(encoding="utf-8") if _is_file(manifest) else "{}"
+        digests = of_type(parsed(text).get("files"), dict, "files")
+        return digests if text == manifest_text(digests) else None
     except ValueError:
         return None
 
