@@ -2,6 +2,7 @@ import os
 
 import pytest
 
+import jitter  # noqa: F401 - it changes the data that models read, where DEEPNMF_JITTER asks for it
 from deepnmf.datasets import load
 from deepnmf.engines import memory
 from deepnmf.solvers import descent

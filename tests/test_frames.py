@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from deepnmf import NMF, DeepNSNMF, fit_anndata
+from jitter import without_copies
 
 COLUMNS = ["iron", "oak", "rain", "salt", "wool"]
 
@@ -46,6 +47,7 @@ def test_missing_entries_of_a_frame_are_holes():
     assert (NMF(2, random_state=0).fit(pd.DataFrame(X)).components_ == expected.components_).all()
 
 
+@pytest.mark.anndata
 @pytest.mark.filterwarnings("ignore")  # anndata's own
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 def test_annotated_data_gets_codes_and_features_of_every_layer(form):
@@ -59,6 +61,7 @@ def test_annotated_data_gets_codes_and_features_of_every_layer(form):
     assert adata.obsm["X_deepnsnmf_1"].shape == (40, 4)
 
 
+@pytest.mark.anndata
 @pytest.mark.filterwarnings("ignore")
 def test_another_matrix_can_be_chosen_and_another_name():
     anndata = pytest.importorskip("anndata", reason="anndata is not installed")
@@ -69,6 +72,8 @@ def test_another_matrix_can_be_chosen_and_another_name():
     assert set(adata.obsm) == {"X_parts"}
 
 
+@without_copies
+@pytest.mark.anndata
 @pytest.mark.filterwarnings("ignore")
 def test_the_matrix_is_not_copied(monkeypatch):
     anndata = pytest.importorskip("anndata", reason="anndata is not installed")

@@ -14,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_info
 
+import jitter  # noqa: F401 - in the processes too
 from catalogue import SMALL, data, name_of
 from deepnmf import NMF, DeepNSNMF
 

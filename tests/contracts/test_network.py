@@ -20,6 +20,7 @@ from deepnmf.engines import RowsInMemory, RowsWithHoles, Workers
 from deepnmf.objective.pooling import Pooling
 from deepnmf.objective.terms import Labels
 from deepnmf.solvers.network import NetworkDescent
+from jitter import without_copies
 from reference import deep_nmf_network
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -302,6 +303,7 @@ def test_rows_and_columns_without_any_observation_are_sound():
     assert np.isfinite(model.reconstruction_err_)
 
 
+@without_copies
 def test_holes_never_cost_a_copy_of_the_data():
     X = np.random.default_rng(0).random((40_000, 400))
     X[::3, ::5] = np.nan

@@ -89,7 +89,8 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.loss_curve_ = np.array([run.shown(loss) for loss in history.losses])
         self.n_iter_ = len(history.losses)
         self.stop_reason_ = history.stop_reason
-        if history.stop_reason == "max_iter" and self.tol > 0:
+        # As in scikit-learn, a fit that converges in its last sweep warns too: which one that is may hang on rounding.
+        if self.tol > 0 and (history.stop_reason == "max_iter" or self.n_iter_ == self.max_iter):
             message = f"Maximum number of iterations {self.max_iter} reached. Increase it to improve convergence."
             warnings.warn(message, ConvergenceWarning, stacklevel=4)
         return self
