@@ -57,7 +57,8 @@ def read(
     path : str or path
         ``.npy``, ``.npz`` (dense, scipy's sparse form, or CSR parts), ``.csv``, ``.tsv``, ``.parquet``, ``.mat``,
         ``.h5ad``, ``.jsonl`` of texts, ``.wav``, or a folder of images, ``.txt`` or ``.wav`` files, whose
-        subfolders are classes.
+        subfolders are classes. Images of 8 and 16 bits become grey levels from 0 to 1; 32-bit integers and floats are
+        read as they are stored. An image is rotated as its EXIF data say.
     labels : str, optional
         The column, field or array of labels. Without it, ``y`` in ``.npz``, ``gnd`` in ``.mat`` and ``label`` in
         ``.jsonl`` are labels where they are there.

@@ -1,6 +1,8 @@
-"""Folders of images: grey levels from 0 to 1, one image a row."""
+"""Folders of images, one image a row: grey levels from 0 to 1, or the stored values of 32-bit images."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,25 +16,43 @@ from deepnmf.reading.labels import classes_in_words
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".bmp", ".gif", ".tif", ".tiff", ".webp")
 COMMON_SIZE = (32, 32)  # where sizes differ and none was asked for
-DEEP_MODES = {"I": 65535.0, "I;16": 65535.0, "I;16B": 65535.0, "I;16L": 65535.0}  # white of 16 bits
+FORMATS = ("PNG", "JPEG", "PPM", "BMP", "GIF", "TIFF", "WEBP")  # Pillow would start Ghostscript for a PostScript file
+WHITE_OF_8_BITS, WHITE_OF_16_BITS = 255.0, 65535.0
+SAMPLE_FORMAT, UNSIGNED = 339, (1,)  # a tag of TIFF, and its value for unsigned integers
+ORIENTATION, QUARTER_TURNS = 0x0112, (5, 6, 7, 8)  # a tag of EXIF, and its values that swap height and width
 
 T = TypeVar("T")
 
 
+@dataclass(frozen=True)
+class Header:
+    """What an image says of itself before its pixels are decoded."""
+
+    path: Path
+    shape: tuple[int, int]
+    has_white: bool
+
+
 def read_images(files: Files, request: Request) -> Dataset:
     """All images in one size: that of the model, that asked for, their own, or a common one."""
-    sizes = [_size(path) for path in files.paths]
-    height, width = shape = _shape(sizes, request)
+    headers = [_seen(path, partial(_header, path)) for path in files.paths]
+    _check_one_scale(headers, files)
+    shapes = [header.shape for header in headers]
+    height, width = shape = _shape(shapes, request)
     X = np.empty((len(files.paths), height * width))
     for row, path in zip(X, files.paths, strict=True):
-        row[:] = _pixels(path, shape).ravel()
+        row[:] = _seen(path, lambda image: _grey(image, shape)).ravel()
     y, class_names, source = files.classes()
-    resized = f"resized from {_spread(sizes)}" if set(sizes) != {shape} else ""
-    what = f"{counted(len(X), 'grey image')} of {height} x {width} pixels"
     return Dataset(
         X,
         "images",
-        sentence(files.folder, what, resized, classes_in_words(y, source)),
+        sentence(
+            files.folder,
+            f"{counted(len(X), 'grey image')} of {height} x {width} pixels",
+            f"resized from {_spread(shapes)}" if set(shapes) != {shape} else "",
+            "" if headers[0].has_white else "values as stored",
+            classes_in_words(y, source),
+        ),
         y=y,
         class_names=class_names,
         sample_names=files.names,
@@ -40,40 +60,80 @@ def read_images(files: Files, request: Request) -> Dataset:
     )
 
 
-def _shape(sizes: list[tuple[int, int]], request: Request) -> tuple[int, int]:
+def _check_one_scale(headers: Sequence[Header], files: Files) -> None:
+    """Grey levels from 0 to 1 and stored values in one matrix would have no common unit."""
+    scaled = [header.path for header in headers if header.has_white]
+    stored = [header.path for header in headers if not header.has_white]
+    if scaled and stored:
+        raise ReadingError(
+            f"{files.folder} holds {scaled[0].name}, which is scaled to grey levels from 0 to 1, and {stored[0].name}, "
+            "whose 32-bit values are read as stored: expected one kind."
+        )
+
+
+def _shape(shapes: Sequence[tuple[int, int]], request: Request) -> tuple[int, int]:
     if request.like is not None and request.like.image_shape is not None:
         return request.like.image_shape
-    return request.size or (sizes[0] if len(set(sizes)) == 1 else COMMON_SIZE)
+    return request.size or (shapes[0] if len(set(shapes)) == 1 else COMMON_SIZE)
 
 
-def _spread(sizes: list[tuple[int, int]]) -> str:
-    (least, most) = min(sizes), max(sizes)
+def _spread(shapes: Sequence[tuple[int, int]]) -> str:
+    (least, most) = min(shapes), max(shapes)
     return "{} x {}".format(*least) if least == most else "{} x {} to {} x {}".format(*least, *most)
 
 
-def _size(path: Path) -> tuple[int, int]:
-    """Height and width."""
-    width, height = _seen(path, lambda image: image.size)
-    return height, width
+# ---------------------------------------------------------------------------------------- one image
 
 
-def _pixels(path: Path, shape: tuple[int, int]) -> Array:
-    return _seen(path, lambda image: _grey(image, shape))
+def _header(path: Path, image: Any) -> Header:
+    # An MPO is a photograph with previews of itself, which phones call .jpg.
+    if getattr(image, "is_animated", False) and image.format != "MPO":
+        raise ReadingError(f"{path} holds several images, as frames or pages: expected one image a file.")
+    turned = image.getexif().get(ORIENTATION) in QUARTER_TURNS
+    width, height = (_upright(image) if turned else image).size
+    return Header(path, (height, width), _white(image) is not None)
 
 
 def _grey(image: Any, shape: tuple[int, int]) -> Array:
-    white = DEEP_MODES.get(image.mode, 255.0)
-    grey = image.convert("F" if image.mode in DEEP_MODES else "L")
-    if grey.size != shape[::-1]:
-        grey = grey.resize(shape[::-1])
-    return np.clip(np.asarray(grey, dtype=np.float64) / white, 0, 1)
+    white, values = _white(image), _values(image)
+    if values.shape != shape:
+        lowest, highest = (np.fmin.reduce(values, None), np.fmax.reduce(values, None)) if white is None else (0, white)
+        values = np.clip(_resized(values, shape), lowest, highest)  # interpolation overshoots at edges
+    return values.astype(np.float64) / (white or 1.0)
+
+
+def _white(image: Any) -> float | None:
+    """The value of white, or None for 32-bit integers and floats, which may be anything."""
+    if image.mode.startswith("I;16") or (image.mode == "I" and image.format in ("PNG", "PPM")):
+        return WHITE_OF_16_BITS
+    return None if image.mode in ("I", "F") else WHITE_OF_8_BITS
+
+
+def _upright(image: Any) -> Any:
+    return needed("PIL.ImageOps", "pillow", "images").exif_transpose(image)
+
+
+def _values(image: Any) -> Array:
+    unsigned = image.mode == "I" and image.format == "TIFF" and image.tag_v2.get(SAMPLE_FORMAT, UNSIGNED) == UNSIGNED
+    upright = _upright(image)
+    values = np.asarray(upright.convert("L") if _white(image) == WHITE_OF_8_BITS else upright)
+    return values.view(np.uint32) if unsigned else values  # Pillow has no unsigned integers of 32 bits
+
+
+def _resized(values: Array, shape: tuple[int, int]) -> Array:
+    Image = needed("PIL.Image", "pillow", "images")
+    stored = Image.fromarray(values if values.dtype == np.uint8 else values.astype(np.float32))
+    return np.asarray(stored.resize(shape[::-1]))
 
 
 def _seen(path: Path, look: Callable[[Any], T]) -> T:
     """What a look at the image gives, or a sentence."""
     Image = needed("PIL.Image", "pillow", "images")
     try:
-        with Image.open(path) as image:
+        # Pillow maps a file that it opens by its name, and scrambles the pixels of a rotated TIFF then.
+        with path.open("rb") as file, Image.open(file, formats=FORMATS) as image:
             return look(image)
-    except (OSError, SyntaxError, ValueError, EOFError, Image.DecompressionBombError) as error:
+    except ReadingError:
+        raise
+    except Exception as error:  # what a damaged file makes of its parser can be anything
         raise ReadingError(f"{path} is not a whole image: {said(error)}.") from error
