@@ -10,6 +10,7 @@ from scipy.io import loadmat
 from sklearn.utils import Bunch
 
 from deepnmf.datasets.catalogue import DataSet
+from deepnmf.sparse_parts import from_parts, valid
 
 __all__ = ["read"]
 
@@ -70,21 +71,26 @@ def _upright(X: Any, image_shape: tuple[int, int] | None) -> Any:
 
 
 def _bunch(content: dict[str, Any], path: Path) -> Bunch:
-    if "indptr" in content:
-        parts = (content.pop("data"), content.pop("indices"), content.pop("indptr"))
-        content["data"] = sparse.csr_array(parts, shape=tuple(content.pop("shape")))
-    else:
-        content["data"] = _samples(content, path)
+    is_sparse = "indptr" in content or sparse.issparse(content.get("X"))
+    content["data"] = _sparse(content, path) if is_sparse else _samples(content, path)
     if "y" in content:
         content["target"] = content.pop("y")
     return Bunch(**content)
 
 
+def _sparse(content: dict[str, Any], path: Path) -> Any:
+    try:
+        if "indptr" in content:
+            return from_parts("csr", *(content.pop(part) for part in ("data", "indices", "indptr", "shape")))
+        return valid(sparse.csc_array(content.pop("X")))
+    except (KeyError, ValueError) as error:
+        raise ValueError(f"{path} does not hold a valid sparse matrix: {error}.") from error
+
+
 def _samples(content: dict[str, Any], path: Path) -> Any:
     for key in ("X", "samples"):
         if key in content:
-            X = content.pop(key)
-            return sparse.csr_array(X) if sparse.issparse(X) else X
+            return content.pop(key)
     raise ValueError(
         f"{path} holds {', '.join(content) or 'nothing'}; expected X, samples, or the parts of a CSR matrix."
     )

@@ -6,11 +6,13 @@ import numpy as np
 from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.reading.dataset import Dataset, Names, Request, rows_and_columns, sentence
+from deepnmf.reading.dataset import Dataset, Names, Request, counted, rows_and_columns, sentence
 from deepnmf.reading.errors import ReadingError, closest, needed, said
+from deepnmf.reading.hdf5 import Group
 from deepnmf.reading.labels import classes, classes_in_words
+from deepnmf.sparse_parts import from_parts
 
-SPARSE = {"csr_matrix": sparse.csr_array, "csc_matrix": sparse.csc_array}
+SPARSE = {"csr_matrix": "csr", "csc_matrix": "csc"}
 
 
 def read_h5ad(request: Request) -> Dataset:
@@ -22,12 +24,12 @@ def read_h5ad(request: Request) -> Dataset:
         raise ReadingError(f"{request.path} is not an HDF5 file: {said(error)}.") from error
     with file:
         try:
-            return _read(file, request)
+            return _read(Group(file, request.path), request)
         except (KeyError, AttributeError, TypeError) as error:
             raise ReadingError(f"{request.path} is not laid out as an .h5ad file: {said(error)}.") from error
 
 
-def _read(file: Any, request: Request) -> Dataset:
+def _read(file: Group, request: Request) -> Dataset:
     X = _matrix(file["X"], request)
     y, class_names = _labels(file["obs"], X.shape[0], request)
     return Dataset(
@@ -41,8 +43,8 @@ def _read(file: Any, request: Request) -> Dataset:
         ),
         y=y,
         class_names=class_names,
-        feature_names=_index(file["var"]),
-        sample_names=_index(file["obs"]),
+        feature_names=_index(file, "var", X.shape[1], request),
+        sample_names=_index(file, "obs", X.shape[0], request),
         settings={} if request.labels is None else {"labels": request.labels},
     )
 
@@ -51,9 +53,8 @@ def _matrix(stored: Any, request: Request) -> Matrix:
     form = SPARSE.get(_text(stored.attrs.get("encoding-type", "")))
     if form is None:
         return np.asarray(stored[()])
-    parts = (stored["data"][()], stored["indices"][()], stored["indptr"][()])
     try:
-        return form(parts, shape=tuple(int(n) for n in stored.attrs["shape"])).tocsr()
+        return from_parts(form, stored["data"], stored["indices"], stored["indptr"], stored.attrs["shape"])
     except ValueError as error:
         raise ReadingError(f"{request.path} does not hold a valid sparse matrix: {said(error)}.") from error
 
@@ -83,8 +84,11 @@ def _values(stored: Any) -> Array:
     return np.asarray(stored.asstr()[()] if stored.dtype.kind in "OS" else stored[()])
 
 
-def _index(frame: Any) -> Names:
-    return tuple(map(str, _column(frame[_text(frame.attrs["_index"])])))
+def _index(file: Group, frame: str, length: int, request: Request) -> Names:
+    names = _column(file[frame][_text(file[frame].attrs["_index"])])
+    if len(names) != length:
+        raise ReadingError(f"{request.path}: {frame} has {counted(len(names), 'name')}, and X has room for {length}.")
+    return tuple(map(str, names))
 
 
 def _text(value: Any) -> str:

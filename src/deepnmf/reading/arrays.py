@@ -4,7 +4,6 @@ import math
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -13,6 +12,8 @@ from deepnmf.arrays import Array, Matrix
 from deepnmf.reading.dataset import Dataset, Kind, Names, Request, counted, rows_and_columns, sentence
 from deepnmf.reading.errors import ReadingError, closest, said
 from deepnmf.reading.labels import classes, classes_in_words
+from deepnmf.reading.stored import Stored
+from deepnmf.sparse_parts import FORMS, from_parts
 
 FEATURE_NAMES = ("feature_names", "vocabulary", "gene_names", "gene_ids")
 SPARSE_PARTS = ("data", "indices", "indptr", "shape")
@@ -36,7 +37,7 @@ def read_npz(request: Request) -> Dataset:
     return described(X, content, request, default_labels="y")
 
 
-def described(X: Matrix, content: Mapping[str, Any], request: Request, default_labels: str) -> Dataset:
+def described(X: Matrix, content: Mapping[str, Stored], request: Request, default_labels: str) -> Dataset:
     """X with the labels, names and image shape that lie beside it."""
     n_samples, n_features = X.shape
     y, class_names, label_key = _labels(content, n_samples, request, default_labels)
@@ -94,14 +95,10 @@ def _sparse(content: Mapping[str, Array], path: Path) -> Matrix:
             f"{path} has 'indptr' but not {missing[0]!r}: expected the parts of a sparse matrix, all four."
         )
     stored = str(np.asarray(content.get("format", b"csr")).astype(str))
-    form = {"csr": sparse.csr_array, "csc": sparse.csc_array}.get(stored)
-    if form is None:
+    if stored not in FORMS:
         raise ReadingError(f"{path} holds a sparse matrix in the form {stored!r}: expected csr or csc.")
-    parts = (content["data"], content["indices"], content["indptr"])
     try:
-        X = form(parts, shape=tuple(content["shape"].tolist()))
-        X.check_format(full_check=True)
-        return X.tocsr()
+        return from_parts(stored, *(content[part] for part in SPARSE_PARTS))
     except ValueError as error:
         raise ReadingError(f"{path} does not hold a valid sparse matrix: {said(error)}.") from error
 
@@ -133,37 +130,37 @@ def _under(content: Mapping[str, Array], name: str, path: Path) -> Array:
 
 
 def _labels(
-    content: Mapping[str, Array], n_samples: int, request: Request, default: str
+    content: Mapping[str, Stored], n_samples: int, request: Request, default: str
 ) -> tuple[Array | None, Names | None, str]:
     name = request.labels or default
     if name not in content:
         if request.labels is None:
             return None, None, name
         raise ReadingError(f"{request.path} has no array {name!r} of labels: closest are {closest(name, content)}.")
-    y, names = classes(content[name], n_samples, f"{request.path}, {name!r}")
+    y, names = classes(content[name][()], n_samples, f"{request.path}, {name!r}")
     return y, names or _class_names(content, y), name
 
 
-def _class_names(content: Mapping[str, Array], y: Array) -> Names | None:
+def _class_names(content: Mapping[str, Stored], y: Array) -> Names | None:
     """``class_names[y]``, where there are enough of them."""
     names = content.get("class_names")
-    return None if names is None or len(names) <= y.max() else tuple(map(str, np.ravel(names).tolist()))
+    return None if names is None or len(names[()]) <= y.max() else tuple(map(str, np.ravel(names[()]).tolist()))
 
 
-def _image_shape(content: Mapping[str, Array], n_features: int) -> tuple[int, int] | None:
+def _image_shape(content: Mapping[str, Stored], n_features: int) -> tuple[int, int] | None:
     """Of the rows; a scene whose pixels are the rows is no picture of a feature."""
-    shape = np.ravel(content.get("image_shape", ())).tolist()
+    shape = np.ravel(content["image_shape"][()]).tolist() if "image_shape" in content else []
     return (int(shape[0]), int(shape[1])) if len(shape) == 2 and math.prod(shape) == n_features else None
 
 
-def _first_names(content: Mapping[str, Array], keys: tuple[str, ...], count: int) -> Names | None:
+def _first_names(content: Mapping[str, Stored], keys: tuple[str, ...], count: int) -> Names | None:
     for key in keys:
         if key in content and content[key].shape == (count,):
-            return tuple(map(str, content[key].tolist()))
+            return tuple(map(str, content[key][()].tolist()))
     return None
 
 
-def _kind(image_shape: tuple[int, int] | None, content: Mapping[str, Array]) -> Kind:
+def _kind(image_shape: tuple[int, int] | None, content: Mapping[str, Stored]) -> Kind:
     if image_shape is not None:
         return "images"
     return "texts" if "vocabulary" in content else "table"

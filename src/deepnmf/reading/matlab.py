@@ -1,72 +1,61 @@
 """MATLAB's files, such as the face data of Deng Cai with ``fea`` and ``gnd``."""
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from deepnmf.arrays import Matrix
+from deepnmf.arrays import Array, Matrix
 from deepnmf.reading.arrays import described
 from deepnmf.reading.dataset import Dataset, Request
 from deepnmf.reading.errors import ReadingError, closest, needed, said
+from deepnmf.reading.hdf5 import Group
+from deepnmf.reading.stored import Stored, is_matrix
+from deepnmf.sparse_parts import from_parts, valid
+
+NUMBERS = {"double": "f8", "single": "f4", "sparse": "f8", "logical": "u1"}
+NUMBERS |= {f"{sign}int{8 * size}": f"{sign or 'i'}{size}" for sign in ("", "u") for size in (1, 2, 4, 8)}
 
 
 def read_mat(request: Request) -> Dataset:
     """The matrix under ``fea``, that of `key`, or the only one; labels under ``gnd``."""
-    content = _variables(request.path)
-    X = content[_key(content, request)]
-    X = sparse.csr_array(X) if sparse.issparse(X) else X
-    return described(X, content, request, default_labels="gnd")
+    with _variables(request.path) as content:
+        X = content[_key(content, request)][()]
+        return described(X, content, request, default_labels="gnd")
 
 
-def _variables(path: Path) -> dict[str, Any]:
-    from scipy.io import loadmat
-    from scipy.io.matlab import MatReadError
+@contextmanager
+def _variables(path: Path) -> Iterator[Mapping[str, Stored]]:
+    """Variables by their names, each of which is read when it is needed."""
+    from scipy.io import whosmat
 
     try:
-        content = loadmat(path)
+        listed = whosmat(path)
     except NotImplementedError:  # the form of MATLAB 7.3 is HDF5
-        return _of_hdf5(path)
-    except (MatReadError, ValueError, TypeError, KeyError, IndexError, EOFError, MemoryError) as error:
-        raise ReadingError(f"{path} is not a whole MATLAB file: {said(error)}.") from error
-    return {name: _plain(value) for name, value in content.items() if not name.startswith("__")}
+        with _of_hdf5(path) as found:
+            yield found
+    except Exception as error:  # what a damaged file makes of its parser can be anything
+        raise _broken(path, error) from error
+    else:
+        yield {name: Variable(path, name, shape, kind) for name, shape, kind in listed}
 
 
-def _of_hdf5(path: Path) -> dict[str, Any]:
-    h5py = needed("h5py", "h5py", "MATLAB 7.3 files")
-    try:
-        with h5py.File(path, "r") as file:
-            found = {name: _stored(value) for name, value in file.items()}
-    except (OSError, KeyError, ValueError) as error:
-        raise ReadingError(f"{path} is not a whole MATLAB file: {said(error)}.") from error
-    return {name: value for name, value in found.items() if value is not None}
+def _broken(path: Path, error: Exception) -> ReadingError:
+    return ReadingError(f"{path} is not a whole MATLAB file: {said(error)}.")
 
 
-def _stored(value: Any) -> Any:
-    """A matrix of numbers, which MATLAB lays down by columns; None for all else."""
-    if "MATLAB_sparse" in value.attrs:
-        shape = (int(value.attrs["MATLAB_sparse"]), len(value["jc"]) - 1)
-        parts = (value["data"][()], value["ir"][()], value["jc"][()]) if "data" in value else shape
-        return sparse.csc_array(parts, shape=shape)
-    return value[()].T if hasattr(value, "dtype") and value.dtype.kind in "biuf" else None
-
-
-def _plain(value: Any) -> Any:
-    """A row of characters is names; MATLAB pads them with blanks."""
-    if isinstance(value, np.ndarray) and value.dtype.kind == "U":
-        return np.char.rstrip(value)
-    return value
-
-
-def _key(content: dict[str, Any], request: Request) -> str:
+def _key(content: Mapping[str, Stored], request: Request) -> str:
     if request.key is not None:
         if request.key not in content:
             raise ReadingError(
                 f"{request.path} has no variable {request.key!r}: closest are {closest(request.key, content)}."
             )
         return request.key
-    matrices = [name for name, value in content.items() if _is_matrix(value)]
+    matrices = [name for name, stored in content.items() if is_matrix(stored)]
     if "fea" in matrices or len(matrices) == 1:
         return "fea" if "fea" in matrices else matrices[0]
     raise ReadingError(
@@ -75,7 +64,79 @@ def _key(content: dict[str, Any], request: Request) -> str:
     )
 
 
-def _is_matrix(value: Matrix) -> bool:
-    return sparse.issparse(value) or (
-        isinstance(value, np.ndarray) and value.ndim == 2 and 1 not in value.shape and value.dtype.kind in "biuf"
-    )
+# -------------------------------------------------------------------------------- up to version 7
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of a file up to version 7, of one of MATLAB's kinds."""
+
+    path: Path
+    name: str
+    shape: tuple[int, ...]
+    kind: str
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of numbers; text and all else are objects."""
+        return np.dtype(NUMBERS.get(self.kind, "O"))
+
+    def __getitem__(self, everything: tuple[()]) -> Matrix:
+        from scipy.io import loadmat
+
+        try:
+            return _plain(loadmat(self.path, variable_names=[self.name])[self.name])
+        except Exception as error:  # what a damaged file makes of its parser can be anything
+            raise _broken(self.path, error) from error
+
+
+def _plain(value: Any) -> Matrix:
+    """A sparse matrix by rows; a row of characters is names, which MATLAB pads with blanks."""
+    if sparse.issparse(value):
+        return valid(sparse.csc_array(value))
+    return np.char.rstrip(value) if value.dtype.kind == "U" else value
+
+
+# ----------------------------------------------------------------------------------- version 7.3
+
+
+@contextmanager
+def _of_hdf5(path: Path) -> Iterator[Mapping[str, Stored]]:
+    h5py = needed("h5py", "h5py", "MATLAB 7.3 files")
+    try:
+        with h5py.File(path, "r") as file:
+            group = Group(file, path)
+            yield {name: found for name in group if (found := _by_columns(group[name])) is not None}
+    except (OSError, KeyError) as error:
+        raise _broken(path, error) from error
+
+
+def _by_columns(stored: Any) -> Stored | None:
+    if "MATLAB_sparse" in stored.attrs:
+        return SparseByColumns(stored)
+    return DenseByColumns(stored) if hasattr(stored, "dtype") and stored.dtype.kind in "biuf" else None
+
+
+class DenseByColumns:
+    """An array that MATLAB lays down by columns."""
+
+    def __init__(self, stored: Any) -> None:
+        self.shape, self.dtype = stored.shape[::-1], stored.dtype
+        self._stored = stored
+
+    def __getitem__(self, everything: tuple[()]) -> Array:
+        return self._stored[()].T
+
+
+class SparseByColumns:
+    """A sparse matrix; one without entries has neither data nor places of them."""
+
+    def __init__(self, group: Group) -> None:
+        self.shape = (int(group.attrs["MATLAB_sparse"]), group["jc"].shape[0] - 1)
+        self.dtype = group["data"].dtype if "data" in group else np.dtype(float)
+        self._group = group
+
+    def __getitem__(self, everything: tuple[()]) -> Matrix:
+        if "data" not in self._group:
+            return sparse.csr_array(self.shape)
+        return from_parts("csc", self._group["data"], self._group["ir"], self._group["jc"], self.shape)

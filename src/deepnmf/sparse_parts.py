@@ -1,0 +1,45 @@
+"""Sparse matrices whose parts may come from anybody: SciPy's compiled loops trust them, and would leave the memory."""
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from deepnmf.arrays import Array, Matrix
+
+FORMS = {"csr": sparse.csr_array, "csc": sparse.csc_array}
+
+
+def from_parts(form: str, data: Any, indices: Any, indptr: Any, shape: Any) -> Matrix:
+    """Read the parts, each an array in memory or in an open file, and make a CSR matrix, or raise a ValueError.
+
+    Lengths are compared before anything is read that is not needed.
+    """
+    shape = _lengths(shape)
+    n_pointers = shape[0 if form == "csr" else 1] + 1
+    _check("indptr", indptr, n_pointers, "iu")
+    pointers = indptr[()]
+    _check("indices", indices, int(pointers[-1]), "iu")
+    _check("data", data, int(pointers[-1]), "biufc")
+    return valid(FORMS[form]((data[()], indices[()], pointers), shape=shape))
+
+
+def valid(X: Matrix) -> Matrix:
+    """X as a CSR matrix, every index within its shape, or a ValueError."""
+    X.check_format(full_check=True)
+    return X.tocsr()
+
+
+def _lengths(shape: Any) -> tuple[int, int]:
+    lengths = np.asarray(shape)
+    if lengths.shape != (2,) or lengths.dtype.kind not in "iu" or lengths.min() < 0:
+        raise ValueError(f"its shape is {lengths.tolist()}, and two lengths are expected")
+    return int(lengths[0]), int(lengths[1])
+
+
+def _check(name: str, part: Array, length: int, kinds: str) -> None:
+    if part.shape != (length,) or part.dtype.kind not in kinds:
+        raise ValueError(
+            f"{name} holds {np.dtype(part.dtype)} of shape {part.shape}, "
+            f"and {length} {'integers' if kinds == 'iu' else 'numbers'} are expected"
+        )
