@@ -1,12 +1,14 @@
 """The files of a folder, in the order of their names, and the classes that their places say."""
 
+import os
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from deepnmf.arrays import Array
+from deepnmf.reading.errors import ReadingError, said
 from deepnmf.reading.labels import from_names
 
 NUMBERED = re.compile(r"[\s_.-]*\d+$")
@@ -21,10 +23,13 @@ class Files:
 
     @classmethod
     def below(cls, folder: Path, suffixes: Iterable[str]) -> "Files":
-        """At any depth; hidden ones are left out."""
+        """At any depth, in linked folders too; hidden ones are left out."""
         wanted = set(suffixes)
-        found = (path for path in folder.rglob("*") if path.suffix.lower() in wanted and path.is_file())
-        return cls(folder, tuple(sorted(path for path in found if not _is_hidden(path.relative_to(folder)))))
+        paths = sorted(path for path in _walk(folder, {}) if path.suffix.lower() in wanted)
+        for path in paths:
+            if not path.is_file():
+                raise ReadingError(f"{path} is a broken link or a device: expected a file.")
+        return cls(folder, tuple(paths))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -43,5 +48,24 @@ class Files:
         return None, None, ""
 
 
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith(".") for part in path.parts)
+def _walk(folder: Path, seen: dict[tuple[int, int], Path]) -> Iterator[Path]:
+    """Files below a folder, linked folders among them; what cannot be looked into is an error, not nothing."""
+    try:
+        _check_new(folder, seen)
+        visible = [entry for entry in os.scandir(folder) if not entry.name.startswith(".")]
+        inside = [(Path(entry), entry.is_dir()) for entry in visible]
+    except OSError as error:
+        raise ReadingError(f"{folder} cannot be read: {error.strerror or said(error)}.") from error
+    for path, is_folder in inside:
+        if is_folder:
+            yield from _walk(path, seen)
+        else:
+            yield path
+
+
+def _check_new(folder: Path, seen: dict[tuple[int, int], Path]) -> None:
+    """A folder that is met twice, by a link, would be its samples twice, or a loop."""
+    status = folder.stat()
+    first = seen.setdefault((status.st_dev, status.st_ino), folder)
+    if first != folder:
+        raise ReadingError(f"{folder} is the same folder as {first}: expected every folder once.")
