@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +103,7 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
 
 def _record(line: str, where: str) -> dict[str, Any]:
     try:
-        record = json.loads(line)
+        record = json.loads(line, parse_float=Decimal)  # which keeps labels such as 9007199254740993.0 apart
     except json.JSONDecodeError as error:
         raise ReadingError(f"{where}, column {error.colno}: not JSON, {error.msg}.") from error
     if not isinstance(record, dict) or not isinstance(record.get(TEXT), str):
