@@ -1,0 +1,112 @@
+"""What NumPy's files hold, by their headers: an array is read when it is needed, and nothing is ever unpickled."""
+
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+from deepnmf.arrays import Array
+from deepnmf.reading.errors import ReadingError, said
+from deepnmf.reading.stored import Stored, unpacked_bytes
+
+SUFFIX = ".npy"
+ARCHIVES = (b"PK\x03\x04", b"PK\x05\x06")  # first bytes, the second of an archive without files
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Stored | Mapping[str, Stored]]:
+    """The array of a file, or those of an archive by their names."""
+    try:
+        with path.open("rb") as file:
+            if not _is_archive(file):
+                yield ArrayFile(file, path, path.stat().st_size)
+                return
+            with zipfile.ZipFile(file) as archive:
+                yield {name.removesuffix(SUFFIX): ArrayInArchive(archive, name, path) for name in _arrays_in(archive)}
+    except ReadingError:
+        raise
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise ReadingError(f"{path} is not a whole NumPy file: {said(error)}.") from error
+
+
+def _is_archive(file: IO[bytes]) -> bool:
+    begin = file.read(4)
+    file.seek(0)
+    return begin in ARCHIVES
+
+
+def _arrays_in(archive: zipfile.ZipFile) -> list[str]:
+    return [name for name in dict.fromkeys(archive.namelist()) if name.endswith(SUFFIX)]
+
+
+class ArrayFile:
+    """One array, of which the header was read.
+
+    Parameters
+    ----------
+    file : binary file
+    path : Path
+        For messages.
+    size : int
+        Bytes of the file.
+    """
+
+    def __init__(self, file: IO[bytes], path: Path, size: int) -> None:
+        self._file, self._path = file, path
+        self.shape, self.dtype = _header(file, path)
+        promised, found = unpacked_bytes(self), size - file.tell()
+        if not self.dtype.hasobject and promised > found:
+            raise ReadingError(f"{path} is not a whole NumPy file: it has {found} of {promised} bytes of an array.")
+
+    def __getitem__(self, everything: tuple[()]) -> Array:
+        self._file.seek(0)
+        return _read(self._file, self.dtype, self._path)
+
+
+class ArrayInArchive:
+    """One array of an archive.
+
+    Parameters
+    ----------
+    archive : ZipFile
+    name : str
+        Of the file within it.
+    path : Path
+        Of the archive.
+    """
+
+    def __init__(self, archive: zipfile.ZipFile, name: str, path: Path) -> None:
+        self._archive, self._name, self._path = archive, name, path
+        with archive.open(name) as file:
+            header = ArrayFile(file, path, archive.getinfo(name).file_size)
+        self.shape, self.dtype = header.shape, header.dtype
+
+    def __getitem__(self, everything: tuple[()]) -> Array:
+        with self._archive.open(self._name) as file:
+            return _read(file, self.dtype, self._path)
+
+
+def _header(file: IO[bytes], path: Path) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    try:
+        version = npy.read_magic(file)
+    except ValueError as error:
+        raise _pickle(path) from error
+    shape, _, dtype = (npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0)(file)
+    return shape, dtype
+
+
+def _read(file: IO[bytes], dtype: np.dtype[Any], path: Path) -> Array:
+    if dtype.hasobject:
+        raise _pickle(path)
+    return npy.read_array(file, allow_pickle=False)
+
+
+def _pickle(path: Path) -> ReadingError:
+    return ReadingError(
+        f"{path} holds a pickle or Python objects, which could run code when read: "
+        "expected arrays of numbers, saved by numpy.savez."
+    )

@@ -1,0 +1,80 @@
+"""Of NumPy's files only what is needed is read, in memory that the result is worth."""
+
+import io
+import tracemalloc
+import zipfile
+
+import numpy as np
+import pytest
+
+from deepnmf.reading import ReadingError, arrays, read
+
+X = np.arange(8.0).reshape(4, 2)
+
+
+def header(shape, descr="<f8"):
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(file, {"descr": descr, "fortran_order": False, "shape": shape})
+    return file.getvalue()
+
+
+def add(path, name, content):
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(f"{name}.npy", content)
+
+
+def refusal(path, **options):
+    with pytest.raises(ReadingError) as caught:
+        read(path, **options)
+    assert str(path) in str(caught.value)
+    return str(caught.value)
+
+
+def test_an_npz_inflates_no_array_that_nobody_needs(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, X=X)
+    add(path, "unused", header((2**22,)) + bytes(2**25))
+    tracemalloc.start()
+    try:
+        np.testing.assert_array_equal(read(path).X, X)
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_an_npz_reads_no_damage_in_an_array_that_nobody_needs(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, X=X, notes=np.array([{}], dtype=object))
+    np.testing.assert_array_equal(read(path).X, X)
+    assert "holds a pickle or Python objects" in refusal(path, labels="notes")
+
+
+@pytest.mark.parametrize("name", ["y", "feature_names", "class_names", "sample_names", "image_shape"])
+def test_names_and_labels_that_dwarf_the_matrix_are_refused(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(arrays, "LITTLE", 1000)
+    path = tmp_path / "a.npz"
+    shapes = {"y": (4,), "sample_names": (4,)}
+    np.savez(path, X=X, **({} if name == "y" else {"y": [0, 1, 0, 1]}))
+    add(path, name, header(shapes.get(name, (2,)), "<U1000") + bytes(4 * 1000 * 4))
+    assert f"{name!r} takes" in refusal(path)
+
+
+def test_an_array_that_promises_more_than_its_file_holds_is_refused_before_memory_is_asked_for(tmp_path):
+    np.savez(tmp_path / "a.npz", y=[0, 1])
+    add(tmp_path / "a.npz", "X", header((10**7, 10**7)) + bytes(800))
+    assert "it has 800 of 800000000000000 bytes of an array" in refusal(tmp_path / "a.npz")
+    (tmp_path / "a.npy").write_bytes(header((10**7, 10**7)) + bytes(800))
+    assert "it has 800 of 800000000000000 bytes of an array" in refusal(tmp_path / "a.npy")
+
+
+def test_entries_of_a_sparse_matrix_that_its_pointers_do_not_reach_are_not_inflated(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, indptr=[0, 1, 2], shape=[2, 2])
+    add(path, "data", header((2**22,)) + bytes(2**25))
+    add(path, "indices", header((2**22,), "<i8") + bytes(2**25))
+    tracemalloc.start()
+    try:
+        assert "does not hold a valid sparse matrix" in refusal(path)
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
