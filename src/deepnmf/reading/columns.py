@@ -1,6 +1,7 @@
 """Which columns of a table are features, which one holds labels and which one names."""
 
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -116,5 +117,5 @@ def _check_names(names: Sequence[str], request: Request) -> None:
     if "" in names:
         raise ReadingError(f"{request.path}, line 1: column {names.index('') + 1} of the features has no name.")
     if len(set(names)) < len(names):
-        twice = next(name for j, name in enumerate(names) if name in names[:j])
+        twice = next(name for name, count in Counter(names).items() if count > 1)
         raise ReadingError(f"{request.path}, line 1: two columns are called {twice!r}, and names must differ.")

@@ -3,9 +3,11 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 from importlib import import_module
+from itertools import islice
 from typing import Any
 
 LONGEST = 300  # letters of what a library says
+MOST_COMPARED = 10_000  # names that are compared with one that is not there
 
 
 class ReadingError(ValueError):
@@ -28,7 +30,7 @@ def needed(module: str, package: str, what: str) -> Any:
 
 def closest(name: str, known: Iterable[str]) -> str:
     """The names that may have been meant, or all of them where there are few."""
-    known = list(known)
+    known = list(islice(known, MOST_COMPARED))
     near = get_close_matches(name, known, n=3) or known[:8]
     more = ", ..." if len(near) < len(known) and near == known[:8] else ""
     return ", ".join(map(repr, near)) + more
