@@ -1,5 +1,6 @@
-"""``.parquet``, by pyarrow, in batches of rows."""
+"""``.parquet``, by pyarrow, in batches of rows and columns."""
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,14 +10,15 @@ from deepnmf.reading.columns import Columns
 from deepnmf.reading.dataset import Dataset, Request
 from deepnmf.reading.errors import ReadingError, needed, said
 
-BATCH_ROWS = 2**12
+BATCH_ROWS, BATCH_COLUMNS = 2**12, 2**12
 
 
 def read_parquet(request: Request) -> Dataset:
     """A table of numbers; null is NaN, not observed."""
     pyarrow, arrow_parquet = needed("pyarrow", "pyarrow", "tables"), needed("pyarrow.parquet", "pyarrow", "tables")
     try:
-        with arrow_parquet.ParquetFile(request.path) as file:
+        # pyarrow takes no name that is not UTF-8.
+        with request.path.open("rb") as opened, arrow_parquet.ParquetFile(opened) as file:
             columns = Columns.of(file.schema_arrow.names, request)
             X, texts = _rows(file, columns, request)
     except pyarrow.ArrowInvalid as error:
@@ -25,20 +27,29 @@ def read_parquet(request: Request) -> Dataset:
 
 
 def _rows(file: Any, columns: Columns, request: Request) -> tuple[Array, dict[int, list[Any]]]:
-    n_samples, size = file.metadata.num_rows, request.path.stat().st_size
-    X = np.empty((n_samples, len(columns.features)), _dtype(file.schema_arrow, columns, request))
+    shape = n_samples, n_features = file.metadata.num_rows, len(columns.features)
+    X, size = np.empty(shape, _dtype(file.schema_arrow, columns, request)), request.path.stat().st_size
+    for first in range(0, n_features, BATCH_COLUMNS):
+        names = columns.feature_names[first : first + BATCH_COLUMNS]
+        for rows, batch in _batches(file, names, request):
+            for j, name in enumerate(names, start=first):
+                X[rows, j] = batch.column(name).to_numpy(zero_copy_only=False)
+            request.tell(size * (first * n_samples + len(names) * rows.stop) // X.size, size)
     texts: dict[int, list[Any]] = {place: [] for place in columns.texts}
-    n_rows = 0
-    wanted = [columns.header[place] for place in (*columns.features, *columns.texts)]
-    for batch in file.iter_batches(BATCH_ROWS, columns=wanted):
-        rows = X[n_rows : n_rows + batch.num_rows]
-        for j, name in enumerate(columns.feature_names):
-            rows[:, j] = batch.column(name).to_numpy(zero_copy_only=False)
+    for _, batch in _batches(file, [columns.header[place] for place in texts], request):
         for place, cells in texts.items():
             cells.extend(batch.column(columns.header[place]).to_pylist())
-        n_rows += batch.num_rows
-        request.tell(size * n_rows // n_samples, size)
     return X, texts
+
+
+def _batches(file: Any, names: Sequence[str], request: Request) -> Iterator[tuple[slice, Any]]:
+    """Blocks of rows of some columns, and where they lie."""
+    n_rows = 0
+    for batch in file.iter_batches(BATCH_ROWS, columns=list(names)) if names else ():
+        yield slice(n_rows, n_rows + batch.num_rows), batch
+        n_rows += batch.num_rows
+    if names and n_rows != file.metadata.num_rows:
+        raise ReadingError(f"{request.path} holds {n_rows} rows: expected {file.metadata.num_rows}, as its end says.")
 
 
 def _dtype(schema: Any, columns: Columns, request: Request) -> Any:
