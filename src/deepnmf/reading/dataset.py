@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from deepnmf.arrays import Array, Matrix
+from deepnmf.reading.errors import legible
 
 Kind = Literal["images", "texts", "sounds", "table"]
 OnBytes = Callable[[int, int], object]
@@ -134,7 +135,7 @@ class Request:
 
 def sentence(path: Path, *parts: str) -> str:
     """Join the parts that there are to the description of what was read."""
-    return f"{path.name}: {', '.join(part for part in parts if part)}."
+    return legible(f"{path.name}: {', '.join(part for part in parts if part)}.")
 
 
 def rows_and_columns(X: Matrix, sample: str = "sample", feature: str = "feature") -> str:

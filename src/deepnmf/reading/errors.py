@@ -13,6 +13,14 @@ MOST_COMPARED = 10_000  # names that are compared with one that is not there
 class ReadingError(ValueError):
     """An input that cannot be read; its text is a sentence that names the file, what was found and what is expected."""
 
+    def __init__(self, sentence: str) -> None:
+        super().__init__(legible(sentence))
+
+
+def legible(name: str) -> str:
+    """Text that can be written anywhere: what stands for bytes of a file's name that are not UTF-8 is escaped."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
 
 def said(error: BaseException) -> str:
     """What a library says of a broken file, as part of a sentence: some say it in several lines, some say nothing."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from deepnmf.arrays import Array
-from deepnmf.reading.errors import ReadingError, said
+from deepnmf.reading.errors import ReadingError, legible, said
 from deepnmf.reading.labels import from_names
 
 NUMBERED = re.compile(r"[\s_.-]*\d+$")
@@ -34,14 +34,14 @@ class Files:
     @property
     def names(self) -> tuple[str, ...]:
         """Each file's path within the folder."""
-        return tuple(path.relative_to(self.folder).as_posix() for path in self.paths)
+        return tuple(legible(path.relative_to(self.folder).as_posix()) for path in self.paths)
 
     def classes(self) -> tuple[Array | None, tuple[str, ...] | None, str]:
         """Each file's class, the classes' names, and where they come from: subfolders, else names but for a number."""
-        tops = [path.relative_to(self.folder).parts[0] for path in self.paths]
+        tops = [legible(path.relative_to(self.folder).parts[0]) for path in self.paths]
         if all(len(path.relative_to(self.folder).parts) > 1 for path in self.paths):
             return (*from_names(tops), "(subfolders)") if len(set(tops)) > 1 else (None, None, "")
-        stems = [NUMBERED.sub("", path.stem) for path in self.paths]
+        stems = [NUMBERED.sub("", legible(path.stem)) for path in self.paths]
         counts = Counter(stems)
         if len(counts) > 1 and min(counts.values()) > 1 and "" not in counts:
             return (*from_names(stems), "(names of files)")
