@@ -78,3 +78,28 @@ def test_entries_of_a_sparse_matrix_that_its_pointers_do_not_reach_are_not_infla
         assert tracemalloc.get_traced_memory()[1] < 2**20
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "image_shape", [(-2, -1), (-1.0, -2.0), (0, 2), (0.5, 4), (np.nan, 2), (np.inf, 2), ("1", "2")]
+)
+def test_an_image_shape_that_is_no_height_and_width_is_refused(tmp_path, image_shape):
+    np.savez(tmp_path / "a.npz", X=X, image_shape=image_shape)
+    assert "and a height and a width are expected" in refusal(tmp_path / "a.npz")
+
+
+def test_an_image_shape_in_floats_is_one_all_the_same(tmp_path):
+    np.savez(tmp_path / "a.npz", X=X, image_shape=(1.0, 2.0))
+    assert read(tmp_path / "a.npz").image_shape == (1, 2)
+
+
+def test_a_matrix_of_booleans_is_read_as_numbers(tmp_path):
+    np.save(tmp_path / "a.npy", X > 2)
+    np.testing.assert_array_equal(read(tmp_path / "a.npy").X, (X > 2).astype(float))
+
+
+@pytest.mark.parametrize("n_bytes", [4, 9, 50, -1])
+def test_a_cut_npy_is_named(tmp_path, n_bytes):
+    np.save(tmp_path / "whole.npy", X)
+    (tmp_path / "cut.npy").write_bytes((tmp_path / "whole.npy").read_bytes()[:n_bytes])
+    refusal(tmp_path / "cut.npy")

@@ -160,7 +160,9 @@ def _image_shape(beside: Beside, n_features: int) -> tuple[int, int] | None:
     """Of the rows; a scene whose pixels are the rows is no picture of a feature."""
     if math.prod(beside.shape("image_shape") or (0,)) != 2:
         return None
-    height, width = np.ravel(beside.read("image_shape")).tolist()
+    height, width = lengths = np.ravel(beside.read("image_shape")).tolist()
+    if not all(isinstance(length, int | float) and length >= 1 and float(length).is_integer() for length in lengths):
+        raise ReadingError(f"{beside.path}: 'image_shape' is {lengths}, and a height and a width are expected.")
     return (int(height), int(width)) if height * width == n_features else None
 
 
