@@ -114,6 +114,21 @@ def test_a_file_that_shrinks_while_it_is_read_is_one_sentence(on_disk):
         NMF(4, random_state=0, tol=0, max_iter=4).fit(path, on_sweep=shrink)
 
 
+def test_the_path_of_an_npy_of_booleans_is_fitted_like_the_array(on_disk):
+    X = data() > 0.5
+    path = on_disk(X)
+    streamed, in_memory = (NMF(4, random_state=0, tol=0, max_iter=4).fit(form) for form in (path, X))
+    np.testing.assert_allclose(streamed.components_, in_memory.components_)
+
+
+@pytest.mark.parametrize("n_bytes", [0, 4, 9, 50, -1])
+def test_the_path_of_a_cut_npy_is_named(on_disk, n_bytes):
+    path = on_disk(data())
+    path.write_bytes(path.read_bytes()[:n_bytes])
+    with pytest.raises(ValueError, match=r"X\.npy is not a whole \.npy file of numbers: .+"):
+        NMF(4).fit(path)
+
+
 def test_a_fit_that_fails_leaves_the_model_as_it_was(on_disk):
     model = NMF(4, random_state=0, tol=0, max_iter=4).fit(data())
     before = model.components_

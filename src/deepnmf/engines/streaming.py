@@ -55,7 +55,10 @@ class RowsOfFile:
     @classmethod
     def of_npy(cls, path: str | os.PathLike[str]) -> "RowsOfFile":
         """A `.npy` file."""
-        mapped = np.lib.format.open_memmap(path, mode="r")
+        try:
+            mapped = np.lib.format.open_memmap(path, mode="r")
+        except ValueError as error:
+            raise ValueError(f"{os.fspath(path)} is not a whole .npy file of numbers: {error}") from error
         return cls.of_mapping(mapped)
 
     @classmethod

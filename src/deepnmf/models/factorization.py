@@ -326,7 +326,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _checked_shape(self, X: Matrix, reset: bool) -> Matrix:
         """Check what can be known of rows before they are read; the rest is checked in the first pass."""
-        if not np.issubdtype(X.dtype, np.number) or np.issubdtype(X.dtype, np.complexfloating):
+        if X.dtype.kind not in "biuf":
             raise ValueError(f"X holds {X.dtype}, and real numbers are expected.")
         fewest = 2 if reset else 1
         if X.shape[0] < fewest or X.shape[1] < 1:
