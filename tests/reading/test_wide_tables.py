@@ -66,6 +66,12 @@ def test_a_table_without_a_header_keeps_its_first_row(tmp_path, any_width):
     assert read(tmp_path / "a.tsv").X.tolist() == [[5, 6], [7, 8]]
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_no_row_is_lost_whatever_ends_the_lines(tmp_path, any_width, end):
+    (tmp_path / "a.csv").write_bytes(end.join(["a,b", "1,2", "3,4", "5,6"]).encode())
+    assert read(tmp_path / "a.csv").X.tolist() == [[1, 2], [3, 4], [5, 6]]
+
+
 @pytest.mark.parametrize(
     ("row", "fault"),
     [

@@ -53,10 +53,14 @@ def _dtype(path: Path, n_cells: int) -> type[np.floating[Any]]:
 
 
 def _most_rows(path: Path, n_columns: int) -> int:
-    """As many rows as there are lines, but a row has at least a byte for each column."""
+    """As many rows as there are ends of lines, but a row has at least a byte for each column."""
     with path.open("rb") as file:
-        n_lines = 1 + sum(block.count(b"\n") for block in iter(lambda: file.read(BLOCK_BYTES), b""))
+        n_lines = 1 + sum(map(_count_ends, iter(lambda: file.read(BLOCK_BYTES), b"")))
     return min(n_lines, 1 + path.stat().st_size // n_columns)
+
+
+def _count_ends(block: bytes) -> int:
+    return block.count(b"\n") + block.count(b"\r") - block.count(b"\r\n")
 
 
 def _blocks(request: Request, layout: Layout, columns: Columns) -> Iterator[Block]:
