@@ -357,6 +357,7 @@ def test_h5ad_stays_sparse_and_keeps_its_names(tmp_path, X, form):
     assert "closest are 'cell'" in refusal(tmp_path / "cells.h5ad", labels="cel")
 
 
+@pytest.mark.anndata
 def test_h5ad_of_anndata_itself(tmp_path, X):
     anndata = pytest.importorskip("anndata")
     import pandas as pd

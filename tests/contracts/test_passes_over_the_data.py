@@ -76,10 +76,15 @@ print(peak() - before, X.nbytes, codes)
 """
 
 
-@pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize(
-    ("model", "arguments"),
-    [("NMF", "20"), ("SemiNMF", "20"), ("SSNMF", "20"), ("DeepNSNMF", "(40, 20), pretrain_max_iter=2")],
+    ("model", "arguments", "order"),
+    [
+        ("NMF", "20", "C"),
+        ("NMF", "20", "F"),
+        ("SemiNMF", "20", "C"),
+        ("SSNMF", "20", "C"),
+        ("DeepNSNMF", "(40, 20), pretrain_max_iter=2", "C"),
+    ],
 )
 def test_peak_memory_is_x_in_c_order_plus_a_few_copies_of_the_codes(model, arguments, order):
     code = PEAK.format(model=model, arguments=arguments)

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import deepnmf
-from catalogue import VARIANTS, data, is_linear, name_of
+from catalogue import SMALL, VARIANTS, data, is_linear, name_of
 from deepnmf import GDNMF, NMF, SSNMF, WSF, DeepNMFNetwork, DeepSemiNMF, SemiNMF, SparseDeepNMF
 from deepnmf.objective import Chain, Statistics
 
@@ -66,10 +66,8 @@ def test_data_in_other_units_have_the_same_model_in_other_units(model, dtype, ex
         assert np.array_equal(other.inverse_transform(others), scaled(ordinary.inverse_transform(codes), exponent))
 
 
-@pytest.mark.parametrize(
-    ("dtype", "size"), [("float64", 1e150), ("float64", 1e-150), ("float32", 1e30), ("float32", 1e-30)]
-)
-@pytest.mark.parametrize("model", EXACT, ids=name_of)
+@pytest.mark.parametrize(("dtype", "size"), PROMISED)
+@pytest.mark.parametrize("model", [model for model in EXACT if model in SMALL], ids=name_of)
 def test_sizes_as_far_as_promised_are_fitted(model, dtype, size):
     X = data(N, 10)
     X = (X / X.max() * size).astype(dtype)
@@ -236,8 +234,11 @@ def kinds(dtype):
     }
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("model", VARIANTS, ids=name_of)
+@pytest.mark.parametrize(
+    ("model", "dtype"),
+    [*((model, "float64") for model in VARIANTS), *((model, "float32") for model in SMALL)],
+    ids=lambda value: value if isinstance(value, str) else name_of(value),
+)
 def test_rows_that_say_nothing_new_leave_sound_numbers(model, dtype):
     shortened = {"pretrain_max_iter": 3} if "pretrain_max_iter" in model.get_params() else {}
     for kind, X in kinds(dtype).items():
