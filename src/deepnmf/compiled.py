@@ -4,6 +4,11 @@ from collections.abc import Callable
 from typing import Any
 
 from numba import njit
+from numba.core.compiler_lock import global_compiler_lock
+
+from deepnmf.forks import free_in_children
+
+free_in_children(global_compiler_lock)
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,13 +9,14 @@ import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from threading import Lock
+from threading import RLock
 from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import binding, ir
 
 from deepnmf.arrays import Array
+from deepnmf.forks import free_in_children
 
 LANES = 16
 FAST = ("fast",)
@@ -57,7 +58,8 @@ class MachineCode(NamedTuple):
     call: Callable[..., float]
 
 
-_compiling = Lock()
+_compiling = RLock()
+free_in_children(_compiling)
 
 
 def machine_code(letter: str) -> MachineCode:
