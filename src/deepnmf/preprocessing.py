@@ -8,6 +8,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from deepnmf.masks import with_holes
+
 __all__ = ["ImageGradientOrientations"]
 
 
@@ -94,7 +96,7 @@ class ImageGradientOrientations(TransformerMixin, BaseEstimator):
         return np.array([f"{part}{i}" for part in ("cos", "sin") for i in range(self.n_features_in_)], dtype=object)
 
     def _validated(self, X: Any, *, reset: bool) -> NDArray[Any]:
-        return np.asarray(validate_data(self, X, reset=reset, dtype=[np.float64, np.float32]))
+        return np.asarray(validate_data(self, with_holes(X), reset=reset, dtype=[np.float64, np.float32]))
 
     def _checked_shape(self, n_features: int) -> tuple[int, int]:
         shape = (1, n_features) if self.image_shape is None else tuple(self.image_shape)

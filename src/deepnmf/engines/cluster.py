@@ -22,6 +22,7 @@ from scipy import sparse
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines.protocol import Engine, Step, Sums, sizes
 from deepnmf.engines.threads import Workers, blas_held
+from deepnmf.masks import with_holes
 
 PASSES_TOGETHER = 5  # after so many, rows are fetched
 LOST = (
@@ -126,7 +127,7 @@ def checked(X: da.Array) -> da.Array:
 
 def _on_block(step: Step, X_b: Matrix, *rows_b: Array) -> tuple[Any, ...]:
     """New rows and, last, the sums: what a step makes of a block, wherever that is."""
-    X_b = sparse.csr_array(X_b) if sparse.issparse(X_b) else np.ascontiguousarray(X_b)
+    X_b = sparse.csr_array(X_b) if sparse.issparse(X_b) else np.ascontiguousarray(with_holes(X_b))
     with blas_held():
         new_rows, sums = step(X_b, rows_b)
     return *new_rows, sums

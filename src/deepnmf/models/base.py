@@ -179,7 +179,7 @@ class ChainEstimator(BatchLearner):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            NaN in a dense X is an entry that was not observed.
+            NaN or a mask (`numpy.ma`) in a dense X marks an entry that was not observed.
         y : labels, optional
             What is known of the samples, for models that learn from it, see there; ignored by the others.
         entry_weight : None, "stored", array or sparse matrix of the shape of X

@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, check_non_negative, column_or_1d
 
 from deepnmf.arrays import Array, Matrix
+from deepnmf.masks import check_unmasked
 from deepnmf.solvers import NNDSVD
 
 FLOATS = [np.float64, np.float32]
@@ -63,6 +64,8 @@ def as_matrices(factors: object) -> list[Array] | None:
         return None
     if not isinstance(factors, Sequence) or any(np.ndim(Z) != 2 for Z in factors):
         raise TypeError(f"factors must be a list of matrices [Z_1, ...], got {type(factors).__name__}.")
+    for layer, Z in enumerate(factors):
+        check_unmasked(Z, f"factors[{layer}]")
     return [np.ascontiguousarray(Z) for Z in factors]
 
 
@@ -110,6 +113,7 @@ def check_warm_start(found: Sequence[Array], expected: Sequence[tuple[int, ...]]
 
 def check_start_array(array: Array, shape: tuple[int, int], whom: str, name: str, nonnegative: bool) -> None:
     """Refuse a matrix to start from that the model cannot use."""
+    check_unmasked(array, name)
     array = check_array(array, dtype=FLOATS, input_name=name)
     if array.shape != shape:
         raise ValueError(f"{name} has shape {array.shape}, but the model needs {shape}.")
@@ -132,6 +136,7 @@ def check_groups(groups: Any, n_samples: int) -> Array:
     """Check that each sample has a group and that the rows of a group follow each other; None is one sequence."""
     if groups is None:
         return np.zeros(n_samples, dtype=int)
+    check_unmasked(groups, "groups")
     ids: Array = column_or_1d(groups)
     if len(ids) != n_samples:
         raise ValueError(f"groups has {len(ids)} entries, but X has {n_samples} samples: one a sample is expected.")

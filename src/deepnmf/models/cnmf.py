@@ -164,7 +164,7 @@ class CNMF(PlainNMF):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), nonnegative
-            NaN in a dense X is an entry that was not observed.
+            NaN or a mask (`numpy.ma`) in a dense X marks an entry that was not observed.
         y : array-like of shape (n_samples,), optional
             Labels, numbers or text; -1, None and NaN are unknown ones.
         entry_weight : None, "stored", array or sparse matrix of the shape of X

@@ -18,6 +18,7 @@ from sklearn.utils.validation import _check_n_features, check_array, check_is_fi
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, Workers, is_on_cluster, is_streamed, row_source, rows_of
 from deepnmf.engines.scaling import check_bent
+from deepnmf.masks import check_unmasked, mask_of, with_holes
 from deepnmf.models.checks import FLOATS, check_any_observed, check_observed_non_negative
 from deepnmf.models.layout import Arrays, Layout
 from deepnmf.models.observed import EntryWeight, Observed, observed
@@ -202,6 +203,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         check_is_fitted(self)
         layer = self._layer(layer)
+        check_unmasked(H, "codes")
         H = check_array(H, dtype=FLOATS, order="C", input_name="codes")
         size = len(self.factors_[layer])
         if H.shape[1] != size:
@@ -306,6 +308,11 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return data
 
     def _validated(self, X: Matrix, *, reset: bool) -> Matrix:
+        if not self._masks_nan and mask_of(X) is not None:
+            raise ValueError(
+                f"X has masked entries, and {type(self).__name__} as it is set cannot leave any out: fill them first."
+            )
+        X = with_holes(X)
         elsewhere = self._elsewhere(X)
         return self._checked_in_memory(X, reset=reset) if elsewhere is None else self._checked_shape(elsewhere, reset)
 

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_array
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import has_holes
+from deepnmf.masks import check_unmasked
 from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator, without_solver
 from deepnmf.models.observed import EntryWeight
 from deepnmf.models.resuming import Keeping
@@ -107,7 +108,8 @@ class GNMF(ShallowEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), nonnegative
-            NaN in a dense X is an entry that was not observed; neighbours are near in those that both samples have.
+            NaN or a mask (`numpy.ma`) in a dense X marks an entry that was not observed; neighbours are near
+            in those that both samples have.
         y : ignored
         graph : sparse matrix or array of shape (n_samples, n_samples), optional
             Weights >= 0 of the edges between samples, in place of the nearest neighbours; an edge given in one
@@ -152,6 +154,7 @@ class GNMF(ShallowEstimator):
 
 
 def _checked(graph: Matrix, n_samples: int) -> Matrix:
+    check_unmasked(graph, "graph")
     graph = check_array(graph, accept_sparse="csr", dtype=np.float64, input_name="graph")
     if graph.shape != (n_samples, n_samples):
         raise ValueError(f"graph has shape {graph.shape}, but X has {n_samples} samples: expected {(n_samples,) * 2}.")

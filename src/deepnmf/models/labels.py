@@ -1,4 +1,4 @@
-"""Labels that may be unknown: -1, None or NaN."""
+"""Labels that may be unknown: -1, None, NaN, the NA of pandas, or masked."""
 
 import re
 import reprlib
@@ -10,6 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from deepnmf.arrays import Array
+from deepnmf.masks import mask_of
 from deepnmf.untrusted import of_type
 
 UNKNOWN = -1
@@ -21,10 +22,11 @@ def split_labels(y: Any, n_samples: int) -> tuple[Array, Array]:
     """Return the classes, sorted, and each sample's index among them, -1 where the label is unknown; y may be None."""
     if y is None:
         return np.empty(0, dtype=int), np.full(n_samples, UNKNOWN)
+    masked = mask_of(y)
     y = column_or_1d(y, warn=True)
     if len(y) != n_samples:
         raise ValueError(f"y has {len(y)} labels, but X has {n_samples} samples: one a sample is expected.")
-    known = _is_known(y)
+    known = _is_known(y) if masked is None else _is_known(y) & ~masked.ravel()
     index = np.full(n_samples, UNKNOWN)
     if not known.any():
         return np.empty(0, dtype=y.dtype), index

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, Workers
+from deepnmf.masks import check_unmasked
 from deepnmf.models.checks import (
     as_matrices,
     check_groups,
@@ -105,7 +106,7 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Nonnegative; NaN in a dense X is an entry that was not observed.
+            Nonnegative; NaN or a mask (`numpy.ma`) in a dense X marks an entry that was not observed.
         y : array-like of shape (n_samples,), optional
             Labels, -1, None or NaN where unknown. Without labels the fit is unsupervised.
         groups : array-like of shape (n_samples,), optional
@@ -377,6 +378,7 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         -------
         float
         """
+        check_unmasked(y, "y")
         return float(accuracy_score(y, self.predict(X, groups), sample_weight=sample_weight))
 
     def _readable_codes(self, X: Matrix, groups: object, entry_weight: EntryWeight) -> Array:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_non_negative
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine
+from deepnmf.masks import check_unmasked
 from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator, Start
 from deepnmf.models.observed import EntryWeight
 from deepnmf.models.resuming import Keeping
@@ -167,7 +168,7 @@ class NMF(PlainNMF):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), nonnegative
-            NaN in a dense X is an entry that was not observed.
+            NaN or a mask (`numpy.ma`) in a dense X marks an entry that was not observed.
         y : ignored
         entry_weight : None, "stored", array or sparse matrix of the shape of X
             What each entry counts, from 0 to 1. "stored" leaves out what a sparse X does not store, as in ratings,
@@ -194,6 +195,7 @@ class NMF(PlainNMF):
             )
             W = H = None
         if H is not None:
+            check_unmasked(H, "H")
             H = check_array(H, input_name="NMF (input H)")
         factors = None if H is None else [H]
         keeping = Keeping(checkpoint, checkpoint_seconds, (X, entry_weight, W, H))
@@ -252,6 +254,7 @@ class NMF(PlainNMF):
 def _check_init(A: Array | None, shape: tuple[int, int], whom: str) -> Array:
     if A is None:
         raise ValueError(f"init='custom' needs W and H, but {whom} is missing.")
+    check_unmasked(A, whom)
     A = check_array(A, input_name=whom)
     for axis, name in enumerate(("first", "second")):
         if A.shape[axis] != shape[axis]:

@@ -7,6 +7,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array
 
 from deepnmf.arrays import Array, Matrix
+from deepnmf.masks import check_unmasked
 
 STORED = "stored"
 EntryWeight = Any
@@ -41,6 +42,7 @@ def _stored(X: Matrix, said: str) -> Observed:
 
 
 def _checked(X: Matrix, entry_weight: Any) -> Matrix:
+    check_unmasked(entry_weight, "entry_weight")
     weight = check_array(entry_weight, accept_sparse="csr", dtype=X.dtype, order="C", input_name="entry_weight")
     if weight.shape != X.shape:
         raise ValueError(

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
+from deepnmf.masks import with_holes
 
 BLOCK_ENTRIES = 2**21
 
@@ -43,6 +44,7 @@ class Rows:
 
 def _sliceable(X: Any) -> Any:
     """X as something with a shape and rows by number."""
+    X = with_holes(X)
     if isinstance(X, str | os.PathLike):
         return np.load(X, mmap_mode="r")
     if sparse.issparse(X):
