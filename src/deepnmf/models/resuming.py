@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from deepnmf.engines import RowSource, is_on_cluster, row_source
+from deepnmf.masks import with_holes
 from deepnmf.solvers.checkpoints import Checkpoints
 
 SAMPLED = 100  # rows of a file that speak for the rest: reading all of it again would take as long as a sweep
@@ -67,7 +68,7 @@ def _add(digest: Any, value: Any) -> None:
             _add(digest, item)
         return
     else:
-        parts = [np.asarray(value)]
+        parts = [np.asarray(with_holes(value))]
     for part in parts:
         content = repr(part.tolist()).encode() if part.dtype.hasobject else np.ascontiguousarray(part).tobytes()
         digest.update(f"{part.shape} {part.dtype}".encode() + content)
