@@ -5,7 +5,7 @@ import reprlib
 from typing import Any
 
 import numpy as np
-from sklearn.utils._missing import is_scalar_nan
+from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
@@ -83,8 +83,12 @@ def _attribute(column: Any, n_samples: int, name: str) -> Array:
 
 def _is_known(y: Array) -> Array:
     if y.dtype == object:
-        return np.array([not (label is None or is_scalar_nan(label) or label == UNKNOWN) for label in y], dtype=bool)
+        return np.array([not _is_unknown(label) for label in y], dtype=bool)
     return (y != UNKNOWN) & ~np.isnan(y) if y.dtype.kind in "iuf" else np.ones(len(y), dtype=bool)
+
+
+def _is_unknown(label: Any) -> bool:
+    return label is None or is_scalar_nan(label) or is_pandas_na(label) or bool(label == UNKNOWN)
 
 
 def _of_their_own_type(classes: Array) -> Array:
