@@ -1,9 +1,13 @@
 """Labels that are unknown, in every form that they come in."""
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.base import clone
 
+import deepnmf
+from catalogue import SMALL, data, name_of
 from deepnmf.models.labels import split_labels
 
 TEXT = ["a", None, "b", "a"]
@@ -30,3 +34,23 @@ def test_the_na_of_nullable_numbers_is_an_unknown_label():
     classes, places = split_labels(pd.Series([7, None, 3, 7], dtype="Int64"), 4)
     assert classes.tolist() == [3, 7]
     assert places.tolist() == [1, -1, 0, 1]
+
+
+UNKNOWN = {
+    "-1": np.full(60, -1),
+    "NaN": np.full(60, np.nan),
+    "None": np.full(60, None),
+    "NA": pd.Series([pd.NA] * 60, dtype="string"),
+    "-1.0": np.full(60, -1.0),
+}
+
+
+@pytest.mark.parametrize("form", UNKNOWN)
+@pytest.mark.parametrize("model", [m for m in SMALL if type(m).__name__ in ("CNMF", "SSNMF", "GDNMF")], ids=name_of)
+def test_a_model_whose_labels_are_all_unknown_can_be_saved(model, form, tmp_path):
+    X = data()
+    fitted = clone(model).set_params(max_iter=3, tol=0).fit(X, UNKNOWN[form])
+    fitted.save(tmp_path / "model.safetensors")
+    loaded = deepnmf.load(tmp_path / "model.safetensors")
+    assert np.array_equal(loaded.transform(X), fitted.transform(X))
+    assert not len(getattr(loaded, "classes_", ()))

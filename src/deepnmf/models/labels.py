@@ -29,7 +29,7 @@ def split_labels(y: Any, n_samples: int) -> tuple[Array, Array]:
     known = _is_known(y) if masked is None else _is_known(y) & ~masked.ravel()
     index = np.full(n_samples, UNKNOWN)
     if not known.any():
-        return np.empty(0, dtype=y.dtype), index
+        return np.empty(0, dtype=int), index
     check_classification_targets(np.array(y[known].tolist()))
     try:
         classes, index[known] = np.unique(y[known], return_inverse=True)
