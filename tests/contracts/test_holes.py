@@ -296,3 +296,29 @@ def test_little_of_a_dense_matrix_is_stored_as_such():
     with Workers() as workers:
         assert rows_of(Y, workers=workers, nonnegative=True).stores_little
         assert not rows_of(holed(0.5)[1], workers=workers, nonnegative=True).stores_little
+
+
+@pytest.mark.parametrize("weight", [1e-300, 1e-30, 1e-4])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_weights_that_are_all_next_to_nothing_are_refused_by_their_name(weight, form):
+    X, _, _ = holed()
+    weights = form(np.full(X.shape, weight))
+    with pytest.raises(ValueError, match=f"entry_weight has no weight above {weight:g}, and a largest one from 0.001"):
+        NMF(4, random_state=0).fit(form(X), entry_weight=weights)
+
+
+@pytest.mark.parametrize("weight", [1e-300, 1e-30])
+def test_a_single_weight_next_to_nothing_is_one_of_nothing(weight):
+    X, _, hidden = holed()
+    little, nothing = (np.where(hidden, least, 1.0) for least in (weight, 0.0))
+    one, other = (NMF(4, random_state=0).fit(X, entry_weight=weights) for weights in (little, nothing))
+    assert np.allclose(one.components_, other.components_, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_codes_and_score_do_not_depend_on_the_size_of_all_weights(dtype):
+    X, _, _ = holed(dtype=dtype)
+    model = NMF(4, random_state=0).fit(X)
+    weights = np.full(X.shape, 1e-300 if dtype == np.float64 else 1e-30, dtype)
+    assert np.allclose(model.transform(X, entry_weight=weights), model.transform(X), atol=1e-5)
+    assert model.score(X, entry_weight=weights) == pytest.approx(model.score(X), abs=1e-5)

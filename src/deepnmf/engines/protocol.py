@@ -58,7 +58,7 @@ class Engine(ABC):
     def _measure(self, sizes: Step) -> None:
         """Take ‖X‖² and the mean in a first pass."""
         _, (sqnorm, total, count) = self.sweep((), sizes)
-        entries = max(float(count), 1.0)
+        entries = float(count) or 1.0  # weights may add up to less than one
         self.sqnorm, self.mean = float(sqnorm), float(total) / entries
         self.size = math.sqrt(self.sqnorm / entries)
 

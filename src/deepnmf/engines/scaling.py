@@ -77,7 +77,7 @@ def check_bent(engine: Engine, whom: str) -> None:
 def typical_size(engine: Engine) -> float:
     """The mean of |x|, which takes no squares."""
     _, (total, count) = engine.sweep((), _absolute)
-    return float(total) / max(float(count), 1.0)
+    return float(total) / (float(count) or 1.0)
 
 
 def _absolute(X_b: Matrix, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:

@@ -183,8 +183,8 @@ class ChainEstimator(BatchLearner):
         y : labels, optional
             What is known of the samples, for models that learn from it, see there; ignored by the others.
         entry_weight : None, "stored", array or sparse matrix of the shape of X
-            What each entry counts, from 0 to 1. "stored" leaves out what a sparse X does not store, as in ratings,
-            and so do sparse weights with what they do not store; None reads it as zero.
+            What each entry counts, from 0 to 1, the largest at least 0.001. "stored" leaves out what a sparse X does
+            not store, as in ratings, and so do sparse weights with what they do not store; None reads it as zero.
         factors : sequence of arrays, optional
             Z_1..Z_k to start from whatever `init` says, k at most the number of layers; layers above are
             pre-trained. Required by ``init="custom"``.

@@ -13,6 +13,7 @@ from deepnmf.masks import check_unmasked
 from deepnmf.solvers import NNDSVD
 
 FLOATS = [np.float64, np.float32]
+LIGHTEST = 1e-3  # of the largest weight: a sweep moves by the weights, and stops where it hardly moves
 
 
 def layer_sizes(sizes: object, name: str = "layer_sizes") -> tuple[int, ...]:
@@ -156,8 +157,16 @@ def check_any_observed(X: Matrix, weight: Matrix | None) -> None:
     """Refuse to learn from nothing."""
     if not sparse.issparse(X) and np.isnan(least_observed(X)).all():
         raise ValueError("X has no observed entry: every one is NaN, and at least one number is expected.")
-    if weight is not None and not (weight.data if sparse.issparse(weight) else weight).any():
+    if weight is None:
+        return
+    largest = float((weight.data if sparse.issparse(weight) else weight).max(initial=0))
+    if largest == 0:
         raise ValueError("entry_weight leaves nothing of X: every weight is 0, and at least one above is expected.")
+    if largest < LIGHTEST:
+        raise ValueError(
+            f"entry_weight has no weight above {largest:g}, and a largest one from {LIGHTEST:g} to 1 is expected: "
+            "divide the weights by it."
+        )
 
 
 def least_observed(X: Array) -> Array:

@@ -113,8 +113,8 @@ class NetworkEstimator(ClassifierMixin, Factorization):
             The sequence each row belongs to, such as its document or recording; rows of a sequence follow each
             other in order, and nothing is pooled across its ends. None is one sequence.
         entry_weight : None, "stored", array or sparse matrix of the shape of X
-            What each entry counts, from 0 to 1. "stored" leaves out what a sparse X does not store, as in ratings,
-            and so do sparse weights with what they do not store; None reads it as zero.
+            What each entry counts, from 0 to 1, the largest at least 0.001. "stored" leaves out what a sparse X does
+            not store, as in ratings, and so do sparse weights with what they do not store; None reads it as zero.
         factors : sequence of arrays, optional
             Z_1..Z_k to start from whatever `init` says, k at most the number of layers; layers above are
             pre-trained. Required by ``init="custom"``.

@@ -171,8 +171,8 @@ class NMF(PlainNMF):
             NaN or a mask (`numpy.ma`) in a dense X marks an entry that was not observed.
         y : ignored
         entry_weight : None, "stored", array or sparse matrix of the shape of X
-            What each entry counts, from 0 to 1. "stored" leaves out what a sparse X does not store, as in ratings,
-            and so do sparse weights with what they do not store; None reads it as zero.
+            What each entry counts, from 0 to 1, the largest at least 0.001. "stored" leaves out what a sparse X does
+            not store, as in ratings, and so do sparse weights with what they do not store; None reads it as zero.
         W, H : arrays of shape (n_samples, n_components) and (n_components, n_features), optional
             Codes and features to start from, in scikit-learn's letters, for ``init="custom"``.
         on_sweep : callable, optional
