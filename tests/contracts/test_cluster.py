@@ -286,3 +286,36 @@ def test_the_scheduler_does_not_remember_every_pass(two_workers):
     )
     assert cluster.PASSES_TOGETHER < 10
     assert max(counts[-10:]) <= 1.5 * max(counts[5:20])
+
+
+@pytest.fixture
+def client(two_workers):
+    """Another client of the cluster, which a test may close."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.Client(two_workers.scheduler.address) as client:
+        yield client
+
+
+CLOSED = "the dask client is closed: keep it open until the fit is over"
+
+
+def test_a_client_that_is_closed_before_a_pass_is_said_to_be_closed(client):
+    X = da.from_array(data(), chunks=(20, -1)).persist()
+    with pytest.raises(RuntimeError, match=CLOSED):
+        NMF(4, random_state=0, tol=0).fit(X, on_sweep=lambda *_: client.close())
+    with pytest.raises(RuntimeError, match=CLOSED):
+        NMF(4, random_state=0, tol=0).fit(X)
+
+
+def test_a_client_that_is_closed_during_a_pass_is_said_to_be_closed(client, monkeypatch):
+    persisted = cluster._persisted
+
+    def then_closed(*collections):
+        result = persisted(*collections)
+        if len(collections) > 1:  # new rows and sums: a sweep
+            client.close()
+        return result
+
+    monkeypatch.setattr(cluster, "_persisted", then_closed)
+    with pytest.raises(RuntimeError, match=CLOSED):
+        NMF(4, random_state=0).fit(da.from_array(data(), chunks=(20, -1)))

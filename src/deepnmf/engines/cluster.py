@@ -9,6 +9,7 @@ passes rows are fetched and go out again, so that what the cluster must remember
 import sys
 from collections.abc import Sequence
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from operator import getitem
 from typing import Any
 from uuid import uuid4
@@ -29,6 +30,7 @@ LOST = (
     "Rows on the cluster are lost: workers that died took with them what dask cannot make again, as data that was "
     "scattered or a block too large for their memory ({error})."
 )
+CLOSED = "Rows are out of reach, for the dask client is closed: keep it open until the fit is over."
 QUIET = {"distributed.admin.large-graph-warning-threshold": "1 TiB"}  # rows in a graph are meant to be there
 
 
@@ -51,6 +53,7 @@ class RowsOnCluster(Engine):
         self._lengths = X.chunks[0]
         self._blocks = _blocks(X.astype(self.dtype, copy=False))
         self._passes = 0
+        self._clients = _clients_of(X)
         self._measure(sizes)
 
     def sweep(
@@ -60,19 +63,29 @@ class RowsOnCluster(Engine):
         arrays, total = self._graphs([self._chunked(array) for array in rows], step)
         if total is None:
             return tuple(arrays), ()
+        self._check_clients()
         try:
             *arrays, total = _persisted(*arrays, total)
             return self._cut_off(arrays), dask.compute(*_blocks(total))[0]
-        except _losses() as error:
-            raise RuntimeError(LOST.format(error=error)) from error
+        except Exception as error:
+            self._check_clients()
+            if isinstance(error, _losses()):
+                raise RuntimeError(LOST.format(error=error)) from error
+            raise
 
     def as_rows(self, array: Array) -> Array:
         """An array of all rows, in the chunks of X and on the workers."""
+        self._check_clients()
         return _persisted(self._chunked(array))[0]
 
     def upon(self, codes: Array) -> Engine:
         """The same for codes of these rows."""
         return RowsOnCluster(self.as_rows(codes), self.workers)
+
+    def _check_clients(self) -> None:
+        """Refuse to go on with a closed client: dask would look for its rows elsewhere, or say that they were lost."""
+        if any(client.status in ("closing", "closed") for client in self._clients):
+            raise RuntimeError(CLOSED)
 
     def _chunked(self, array: Array) -> da.Array:
         if isinstance(array, da.Array):
@@ -158,6 +171,17 @@ def _persisted(*collections: Any) -> tuple[Any, ...]:
         return dask.persist(*collections)
     with dask.config.set(QUIET):
         return dask.persist(*collections)
+
+
+def _clients_of(X: da.Array) -> set[Any]:
+    """The client that passes go to, and those that hold what X is made of."""
+    if "distributed" not in sys.modules:
+        return set()
+    distributed = sys.modules["distributed"]
+    clients = {future.client for future in distributed.futures_of(X)}
+    with suppress(ValueError):  # there is none
+        clients.add(distributed.default_client())
+    return clients
 
 
 def _losses() -> tuple[type[BaseException], ...]:
