@@ -16,6 +16,7 @@ from deepnmf.models.observed import EntryWeight
 from deepnmf.models.resuming import Keeping
 from deepnmf.objective import NO_GRAPHS, GraphPenalty, Graphs
 from deepnmf.objective.graphs import EdgeGraph, symmetric
+from deepnmf.objective.neighbours import neighbour_graph
 from deepnmf.solvers import OnSweep
 
 
@@ -32,7 +33,8 @@ class GNMF(ShallowEstimator):
         λ, the paper's default. A sample is drawn to the mean of its neighbours with λ times their number, against 1 to
         its own data.
     n_neighbors : int, default=5
-        Neighbours of each sample in the graph; it also joins those whose neighbour it is.
+        Neighbours of each sample in the graph; it also joins those whose neighbour it is. Of samples that are equally
+        near, those that come first in X are neighbours.
     init : {"nndsvd", "nndsvda", "nndsvdar", "random", "custom"} or None, default=None
         Start; None is "nndsvda".
     max_iter : int, default=200
@@ -147,10 +149,8 @@ class GNMF(ShallowEstimator):
             raise ValueError(
                 f"n_neighbors is {self.n_neighbors}, but X has {X.shape[0]} samples: each has fewer others than that."
             )
-        from sklearn.neighbors import kneighbors_graph  # noqa: PLC0415 - loaded where it is used
-
-        metric = "nan_euclidean" if not sparse.issparse(X) and has_holes(X) else "minkowski"
-        return symmetric(kneighbors_graph(X, self.n_neighbors, metric=metric, include_self=False))
+        holes = not sparse.issparse(X) and has_holes(X)
+        return symmetric(neighbour_graph(X, self.n_neighbors, holes=holes))
 
 
 def _checked(graph: Matrix, n_samples: int) -> Matrix:
