@@ -1,6 +1,7 @@
 """The start's singular vectors against LAPACK's, and the machine code where LLVM does not know the processor."""
 
 import time
+import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from deepnmf.engines import RowsInMemory, Workers
 from deepnmf.solvers import lanes
+from deepnmf.solvers.starts import nonnegative_start
 from deepnmf.solvers.svd import truncated_svd
 
 SHAPES = {"wide": (20, 400), "tall": (400, 20), "sketched": (150, 120)}
@@ -41,6 +43,19 @@ def test_vectors_beyond_the_rank_are_finite_and_weigh_nothing():
     assert np.allclose(s[1:], 0, atol=1e-6 * s[0])
     assert np.isfinite(U).all()
     assert np.isfinite(Vt).all()
+
+
+def test_the_start_of_many_rows_takes_less_memory_than_the_data():
+    X = np.random.default_rng(0).random((40_000, 50))
+    with Workers() as workers:
+        engine = RowsInMemory(X, workers)
+        tracemalloc.start()
+        try:
+            nonnegative_start(engine, 10, "nndsvda", np.random.RandomState(0))
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert peak < X.nbytes  # the codes alone are a fifth of it
 
 
 def test_a_processor_that_llvm_cannot_describe_gets_plain_code(monkeypatch):

@@ -15,7 +15,8 @@ def truncated_svd(
     """The leading singular triplets of X by a randomised range finder, in passes over its rows.
 
     A power step is one pass, Xᵀ(X V) block by block; there are fewer once one changes what is seen of ‖X‖² by no more
-    than `steady` of it. Where X has not many more rows or columns than that, the range is taken whole.
+    than `steady` of it. Where X has not many more rows or columns than that, the range is exact: that of the leading
+    eigenvectors of XᵀX where there are more rows, so that no array of all rows is wider than the rank.
     """
     full = min(engine.n_samples, engine.n_features)
     rank = min(rank, full)
@@ -26,7 +27,7 @@ def truncated_svd(
     elif engine.n_samples == full:
         Q = np.eye(full, dtype=engine.dtype)
     else:
-        Q = _orthonormal(engine.project(np.eye(full)))[0]
+        Q = _orthonormal(engine.project(_leading(_gram(engine), rank)))[0]
     U, s, Vt = _svd_of_wide(_products(engine, Q))
     U, Vt = _sign_fixed(Q @ U[:, :rank].astype(Q.dtype, copy=False), Vt[:rank])
     return U, s[:rank], Vt
@@ -48,6 +49,22 @@ def _power_step(engine: Engine, V: Array) -> Array:
     V = V.astype(engine.dtype, copy=False)
     _, (product,) = engine.sweep((), lambda X_b, _: ((), ((X_b @ V).T @ X_b,)))
     return product.T
+
+
+def _gram(engine: Engine) -> Array:
+    """XᵀX of few columns, in double precision."""
+    whole = np.eye(engine.n_features)
+
+    def add_up(X_b: Matrix, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        dense = X_b @ whole
+        return (), (dense.T @ dense,)
+
+    return engine.sweep((), add_up)[1][0]
+
+
+def _leading(gram: Array, rank: int) -> Array:
+    """Eigenvectors of the largest eigenvalues, as rows."""
+    return linalg.eigh(gram, check_finite=False)[1].T[::-1][:rank]
 
 
 def _products(engine: Engine, Q: Array) -> Array:
