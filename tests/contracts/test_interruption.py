@@ -1,11 +1,14 @@
 """Ctrl-C ends a fit with the best factors so far, a warning and a reason."""
 
+import signal
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 from catalogue import data
-from deepnmf import GDNMF, NMF, DeepNSNMF, DeepSemiNMF, MultilayerNMF
+from deepnmf import CNMF, GDNMF, GNMF, NMF, SSNMF, DeepNSNMF, DeepSemiNMF, MultilayerNMF, SemiNMF
+from deepnmf.solvers import starts
 
 
 def interrupt_after(calls, monkeypatch):
@@ -100,3 +103,107 @@ def test_reaching_max_iter_warns_in_scikit_learns_words():
 
     with pytest.warns(ConvergenceWarning, match="Maximum number of iterations 2 reached. Increase it"):
         NMF(4, max_iter=2, random_state=0).fit(data())
+
+
+@pytest.fixture
+def ctrl_c():
+    """Ctrl-C as in a terminal: a worker of pytest may ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield lambda: signal.raise_signal(signal.SIGINT)
+    assert signal.signal(signal.SIGINT, before) is signal.default_int_handler
+
+
+def during(monkeypatch, module, name, action, nth=1):
+    """Do something at the end of the nth call of a function."""
+    original, calls = getattr(module, name), []
+
+    def interrupted(*arguments, **named):
+        result = original(*arguments, **named)
+        calls.append(name)
+        if len(calls) == nth:
+            action()
+        return result
+
+    monkeypatch.setattr(module, name, interrupted)
+
+
+STARTED = [
+    NMF(4),
+    CNMF(4),
+    GNMF(4),
+    SemiNMF(4),
+    SSNMF(4),
+    MultilayerNMF((8, 4)),
+    DeepNSNMF((8, 4)),
+    DeepSemiNMF((8, 4), activation="square"),
+    GDNMF((8, 4)),
+]
+
+
+@pytest.mark.parametrize("model", STARTED, ids=repr)
+def test_ctrl_c_during_the_start_ends_a_fit_with_the_start(model, ctrl_c, monkeypatch):
+    X = data()
+    during(monkeypatch, starts, "truncated_svd", ctrl_c)
+    model = clone(model).set_params(random_state=0)
+    with pytest.warns(UserWarning, match="Interrupted: the fit ends with the best factors found so far"):
+        model.fit(X)
+    assert (model.stop_reason_, model.n_iter_) == ("interrupted", 0)
+    assert model.codes_[-1].shape == (60, 4)
+    assert np.isfinite(model.transform(X)).all()
+    assert model.reconstruction_err_ == pytest.approx(np.linalg.norm(X - model.decode(model.codes_[-1])))
+
+
+def test_ctrl_c_during_the_start_of_an_upper_layer_keeps_the_lower_one(ctrl_c, monkeypatch):
+    X = data()
+    during(monkeypatch, starts, "truncated_svd", ctrl_c, nth=2)
+    model = MultilayerNMF((8, 4), random_state=0, tol=1e-3)
+    with pytest.warns(UserWarning, match="Interrupted"):
+        model.fit(X)
+    assert model.stop_reason_ == "interrupted"
+    monkeypatch.undo()
+    undisturbed = MultilayerNMF((8, 4), random_state=0, tol=1e-3).fit(X)
+    assert np.allclose(model.features_[0], undisturbed.features_[0])
+
+
+def test_ctrl_c_in_the_last_pass_of_a_fit_loses_nothing(ctrl_c, monkeypatch):
+    from deepnmf.models import base
+
+    X, model = data(), NMF(4, random_state=0)
+    expected = clone(model).fit(X)
+    during(monkeypatch, base, "kkt_residual", ctrl_c)
+    with pytest.warns(UserWarning, match="Interrupted"):
+        model.fit(X)
+    assert model.stop_reason_ == expected.stop_reason_
+    assert np.array_equal(model.codes_[-1], expected.codes_[-1])
+
+
+def test_a_second_ctrl_c_ends_the_fit_and_leaves_the_model_as_it_was(ctrl_c, monkeypatch):
+    X, model = data(), NMF(4, random_state=0)
+    model.fit(X)
+    components = model.components_
+    during(monkeypatch, starts, "truncated_svd", lambda: [ctrl_c(), ctrl_c()])
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X[:30])
+    assert model.components_ is components
+
+
+def test_ctrl_c_after_a_sweep_counts_the_sweep(ctrl_c, monkeypatch):
+    from deepnmf.solvers import loop
+
+    model = NMF(4, random_state=0, tol=0)
+    during(monkeypatch, loop, "_mean_decrease", ctrl_c, nth=5)
+    with pytest.warns(UserWarning, match="Interrupted"):
+        model.fit(data())
+    assert (model.stop_reason_, model.n_iter_) == ("interrupted", 5)
+
+
+def test_a_handler_of_the_users_own_is_left_alone(ctrl_c, monkeypatch):
+    heard = []
+    before = signal.signal(signal.SIGINT, lambda *_: heard.append("Ctrl-C"))
+    during(monkeypatch, starts, "truncated_svd", ctrl_c)
+    try:
+        model = NMF(4, random_state=0).fit(data())
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert heard == ["Ctrl-C"]
+    assert model.stop_reason_ != "interrupted"

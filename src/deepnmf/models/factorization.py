@@ -74,12 +74,17 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     # ------------------------------------------------------------------------------------- fitting
 
     def _fitted(self, learn: Callable[[Run], History], keeping: Keeping) -> Self:
-        """Check the parameters and learn; a fit that fails leaves the model as it was."""
+        """Check the parameters and learn; a fit that fails leaves the model as it was.
+
+        The first Ctrl-C ends the sweeps, and the fit with what they have reached: during the start, with the start
+        itself. The second one ends the fit by a KeyboardInterrupt, as one that fails.
+        """
         before = dict(self.__dict__)
         try:
             self._validate_params()
             run = Run(int(self.verbose), keeping.checkpoints(self))
-            history = learn(run)
+            with run.heeding_interrupts():
+                history = learn(run)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)

@@ -1,8 +1,11 @@
 """The one loop: stopping, history, progress, interruption. No solver counts or prints."""
 
+import signal
+import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
@@ -12,6 +15,8 @@ from deepnmf.solvers.checkpoints import Checkpoints, Progress
 
 SETTLED = 14  # sweeps before the first gradient is compared with: inner steps grow for twelve
 WINDOW = 5  # sweeps over which the decrease is averaged: one sweep alone may be a restart
+
+INTERRUPTED = "Interrupted: the fit ends with the best factors found so far."
 
 OnSweep = Callable[[int, float], object]
 
@@ -59,6 +64,8 @@ class Run:
     unit: float = 1.0  # what X was divided by: losses are shown in units of X itself
     ended: str | None = None  # why nothing iterates any more, in whatever stage: "interrupted" or "on_sweep"
     began: float = field(default_factory=time.perf_counter)
+    _sweeping: bool = False
+    _asked_to_end: bool = False
 
     def shown(self, loss: float) -> float:
         """A loss in the units of the data as they were given; one after the other, for the square may overflow."""
@@ -76,7 +83,39 @@ class Run:
     def interrupt(self) -> None:
         """Note a KeyboardInterrupt: nothing iterates after it, and what is there is kept."""
         self.ended = "interrupted"
-        warnings.warn("Interrupted: the fit ends with the best factors found so far.", UserWarning, stacklevel=2)
+        warnings.warn(INTERRUPTED, UserWarning, stacklevel=2)
+
+    @contextmanager
+    def heeding_interrupts(self) -> Iterator[None]:
+        """Let Ctrl-C end the sweeps, and only them: a start or a last pass that is under way is needed for the result.
+
+        Who presses it again means the fit. A handler of the user's own is left alone.
+        """
+        is_main = threading.current_thread() is threading.main_thread()
+        if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            yield
+            return
+        signal.signal(signal.SIGINT, self._on_interrupt)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        if self._asked_to_end:
+            warnings.warn(INTERRUPTED, UserWarning, stacklevel=2)
+
+    def _on_interrupt(self, *_: object) -> None:
+        if self._sweeping or self._asked_to_end or self.ended == "interrupted":
+            raise KeyboardInterrupt
+        self._asked_to_end, self.ended = True, "interrupted"
+
+    @contextmanager
+    def sweeping(self) -> Iterator[None]:
+        """In here an interrupt is a KeyboardInterrupt: the state before is at hand."""
+        self._sweeping = True
+        try:
+            yield
+        finally:
+            self._sweeping = False
 
     def enter(self, state: State) -> tuple[int, Progress]:
         """Begin a stage, or go on with it where a checkpoint has it."""
@@ -121,23 +160,24 @@ def minimise(
     if begun.reason is not None:
         return state, History(begun.losses, begun.reason)
     reason = "max_iter"
-    while reason == "max_iter" and len(losses) < max_iter:
+    while reason == "max_iter" and not run.ended and len(losses) < max_iter:
         try:
-            state = advance(state)
-            first = first if losses else state.optimality
-            losses.append(state.loss)
-            run.show(stage, len(losses), state.loss, _mean_decrease(losses))
-            if on_sweep is not None and on_sweep(len(losses), run.shown(state.loss)):
-                reason = run.ended = "on_sweep"
-            elif _is_optimal(state.optimality, tol / 100, drop * first if len(losses) >= SETTLED else 0.0):
-                reason = "optimality"
-            elif tol > 0 and (state.exhausted or (len(losses) > WINDOW and _mean_decrease(losses) <= tol)):
-                reason = "decrease"
-            if reason == "max_iter":
-                run.keep(number, Progress(state, tuple(losses), first))
+            with run.sweeping():
+                state = advance(state)
+                first = first if losses else state.optimality
+                losses.append(state.loss)
+                run.show(stage, len(losses), state.loss, _mean_decrease(losses))
+                if on_sweep is not None and on_sweep(len(losses), run.shown(state.loss)):
+                    run.ended = "on_sweep"
+                elif _is_optimal(state.optimality, tol / 100, drop * first if len(losses) >= SETTLED else 0.0):
+                    reason = "optimality"
+                elif tol > 0 and (state.exhausted or (len(losses) > WINDOW and _mean_decrease(losses) <= tol)):
+                    reason = "decrease"
+                if reason == "max_iter" and not run.ended:
+                    run.keep(number, Progress(state, tuple(losses), first))
         except KeyboardInterrupt:
             run.interrupt()
-            reason = "interrupted"
+    reason = run.ended or reason
     over = None if run.ended else reason  # what was stopped can go on
     run.keep(number, Progress(state, tuple(losses), first, over), now=True)
     return state, History(tuple(losses), reason)
