@@ -43,7 +43,7 @@ class Engine(ABC):
 
     def project(self, features: Array) -> Array:
         """X Cᵀ, one row a sample."""
-        features = features.astype(self.dtype, copy=False)
+        features = np.ascontiguousarray(features, dtype=self.dtype)  # as it arrives in another process
         (projected,), _ = self.sweep((), lambda X_b, _: ((X_b @ features.T,), ()))
         return projected
 

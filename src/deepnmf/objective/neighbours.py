@@ -105,7 +105,8 @@ def _nearest(exact: _Distances, n_neighbors: int, search: Any, rounding: _Roundi
             squared = np.nan_to_num(np.square(distances), nan=np.inf)
             bound = rounding.bound(part, squared)
             limit = (squared + bound)[:, n_neighbors, None]
-            near = ~(squared - bound > limit)
+            with np.errstate(invalid="ignore"):  # samples without a column in common may be as near as any
+                near = ~(squared - bound > limit)
             sure = ~near[:, -1] | (n_searched == X.shape[0])
             near &= sure[:, None] & (others != part[:, None])
             samples = np.broadcast_to(part[:, None], near.shape)

@@ -15,8 +15,8 @@ MOST_PASSES = 2000
 DENSE_ROWS = 64
 WARM_PASSES = 20
 TOLERANCE = 1e-10
-SINGULAR = 1e-10  # the smallest eigenvalue of a Gram matrix beside its largest, below which codes are not unique
-RIDGE = 1e-6  # of the trace: it moves a reconstruction by about a millionth, and is far above TOLERANCE
+SINGULAR = 1e-10  # the smallest eigenvalue of features at unit norm beside the largest, where codes are not unique
+RIDGE = 1e-5  # of each feature's squared norm: it hardly moves a reconstruction, and is far above TOLERANCE
 PLAIN, SOUND = 2.0**10, 2.0**200  # sizes of a decoder, and of what a row is to be; others are divided by a power of two
 
 
@@ -42,14 +42,15 @@ def encode_rows(engine: Engine, decoder: Array, penalty: CodePenalty) -> Array:
 
 
 def _is_singular(gram: Array) -> bool:
-    """Whether some code of the living features changes nothing."""
+    """Whether some code of the living features changes nothing; how large features are does not matter."""
     alive = gram.diagonal() > 0
-    eigenvalues = np.linalg.eigvalsh(gram[np.ix_(alive, alive)])
+    norms = np.sqrt(gram.diagonal()[alive])
+    eigenvalues = np.linalg.eigvalsh(gram[np.ix_(alive, alive)] / norms / norms[:, None])
     return len(eigenvalues) > 0 and eigenvalues[0] <= SINGULAR * eigenvalues[-1]
 
 
 def _with_ridge(gram: Array) -> Array:
-    return gram + RIDGE * np.trace(gram) * np.eye(len(gram))
+    return gram + RIDGE * np.diag(gram.diagonal())
 
 
 @dataclass(frozen=True)
