@@ -117,6 +117,7 @@ def layouts(X: np.ndarray) -> dict:
         "every other column": np.repeat(X, 2, axis=1)[:, ::2],
         "every other row": np.repeat(X, 2, axis=0)[::2],
         "backwards": X[::-1, ::-1].copy()[::-1, ::-1],
+        "unaligned": np.frombuffer(b"x" + X.tobytes(), dtype=X.dtype, offset=1).reshape(X.shape),
         "big-endian": X.astype(X.dtype.newbyteorder(">")),
         "pandas": pd.DataFrame(X, columns=names),
         "pandas, a block a column": pd.DataFrame({name: X[:, j].copy() for j, name in enumerate(names)}),

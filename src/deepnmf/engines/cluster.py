@@ -66,7 +66,8 @@ class RowsOnCluster(Engine):
         self._check_clients()
         try:
             *arrays, total = _persisted(*arrays, total)
-            return self._cut_off(arrays), dask.compute(*_blocks(total))[0]
+            sums = dask.compute(*_blocks(total))[0]
+            return self._cut_off(arrays), tuple(_in_place(part) for part in sums)
         except Exception as error:
             self._check_clients()
             if isinstance(error, _losses()):
@@ -140,10 +141,18 @@ def checked(X: da.Array) -> da.Array:
 
 def _on_block(step: Step, X_b: Matrix, *rows_b: Array) -> tuple[Any, ...]:
     """New rows and, last, the sums: what a step makes of a block, wherever that is."""
-    X_b = sparse.csr_array(X_b) if sparse.issparse(X_b) else np.ascontiguousarray(with_holes(X_b))
+    X_b = sparse.csr_array(X_b) if sparse.issparse(X_b) else _in_place(with_holes(X_b))
     with blas_held():
-        new_rows, sums = step(X_b, rows_b)
+        new_rows, sums = step(X_b, tuple(_in_place(rows) for rows in rows_b))
     return *new_rows, sums
+
+
+def _in_place(array: Array) -> Array:
+    """C order, at an address that is a multiple of a number's size: NumPy multiplies others in another order.
+
+    What has come from another process lies anywhere.
+    """
+    return np.require(array, requirements=["C", "A"])
 
 
 _delayed_step = dask.delayed(_on_block, pure=False)

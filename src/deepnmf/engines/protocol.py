@@ -43,8 +43,8 @@ class Engine(ABC):
 
     def project(self, features: Array) -> Array:
         """X Cᵀ, one row a sample."""
-        features = np.ascontiguousarray(features, dtype=self.dtype)  # as it arrives in another process
-        (projected,), _ = self.sweep((), lambda X_b, _: ((X_b @ features.T,), ()))
+        across = np.ascontiguousarray(features.T, dtype=self.dtype)  # of the layout that it has in another process too
+        (projected,), _ = self.sweep((), lambda X_b, _: ((X_b @ across,), ()))
         return projected
 
     @abstractmethod

@@ -353,11 +353,12 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             reset=reset,
             accept_sparse="csr",
             dtype=FLOATS,
-            order="C",  # BLAS adds up in another order when columns lie together: equal numbers must give equal bits
             ensure_min_samples=2 if reset else 1,
             ensure_all_finite="allow-nan" if self._masks_nan and not sparse.issparse(X) else True,
         )
-        if sparse.issparse(X) and not X.has_canonical_format:
+        if not sparse.issparse(X):
+            X = np.require(X, requirements=["C", "A"])  # other layouts are multiplied in another order, to other bits
+        elif not X.has_canonical_format:
             X = X.copy()  # the user's matrix is not ours to tidy up
             X.sum_duplicates()
         if self._nonnegative:

@@ -34,9 +34,9 @@ def encode_rows(engine: Engine, decoder: Array, penalty: CodePenalty) -> Array:
     D = decoder.astype(np.float64, copy=False)
     gram = D @ D.T + penalty.gram
     if _is_singular(gram):  # single precision would move targets to where no code reaches, and the ridge is small
-        step = _EncodeStep(D, _with_ridge(gram), penalty, engine.dtype)
+        step = _EncodeStep(np.ascontiguousarray(D.T), _with_ridge(gram), penalty, engine.dtype)
     else:
-        step = _EncodeStep(decoder.astype(engine.dtype, copy=False), gram, penalty, engine.dtype)
+        step = _EncodeStep(np.ascontiguousarray(decoder.T, dtype=engine.dtype), gram, penalty, engine.dtype)
     (codes,), _ = engine.sweep((), step)
     return codes
 
@@ -55,16 +55,16 @@ def _with_ridge(gram: Array) -> Array:
 
 @dataclass(frozen=True)
 class _EncodeStep:
-    decoder: Array
+    features: Array  # Dᵀ
     gram: Array  # that of rows without holes
     penalty: CodePenalty
     dtype: np.dtype[Any]
 
     def __call__(self, X_b: Matrix, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         if is_holed(X_b):
-            codes = _solve_observed(X_b, self.decoder.astype(np.float64, copy=False), self.penalty)
+            codes = _solve_observed(X_b, self.features.T.astype(np.float64, copy=False), self.penalty)
         else:
-            target = (X_b @ self.decoder.T).astype(np.float64, copy=False)
+            target = (X_b @ self.features).astype(np.float64, copy=False)
             codes = solve_rows(self.gram, target - self.penalty.l1)
         return (codes.astype(self.dtype, copy=False),), ()
 
