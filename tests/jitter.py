@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from deepnmf.engines import cluster
 from deepnmf.engines.streaming import StreamedRows
 from deepnmf.models.factorization import Factorization
 
@@ -24,6 +23,8 @@ without_copies = pytest.mark.skipif(SEED > 0, reason="the jittered data are a co
 
 def install(seed: int) -> None:
     """Let every model read jittered data, from memory, files and clusters."""
+    from deepnmf.engines import cluster
+
     change = partial(jittered, seed=seed)
     checked_in_memory, read, checked = Factorization._checked_in_memory, StreamedRows._read, cluster.checked
 
