@@ -6,11 +6,9 @@ import numpy as np
 
 from deepnmf.objective import (
     ACTIVATIONS,
-    NO_GRAPHS,
     ActivatedObjective,
     Chain,
     GraphPenalty,
-    Graphs,
     RidgeCodes,
     SquaredL1Codes,
     SquaredL1Features,
@@ -39,16 +37,16 @@ def label_graphs(depth, n):
     """An attribute a layer, of two or three classes, with unknowns."""
     places = [np.arange(n) % (2 + layer % 2) - (np.arange(n) == layer) * 9 for layer in range(depth)]
     graphs = [LabelGraph(ClassMeans(np.maximum(place, -1))) for place in places]
-    return Graphs(tuple(GraphPenalty(graph, 0.1 + 0.1 * layer, layer) for layer, graph in enumerate(graphs)))
+    return tuple(GraphPenalty(graph, 0.1 + 0.1 * layer, layer) for layer, graph in enumerate(graphs))
 
 
-def case(activation, depth, penalty, nonnegative, graphs=NO_GRAPHS, n=6, p=5):
+def case(activation, depth, penalty, nonnegative, graphs=(), n=6, p=5):
     rng = np.random.default_rng(0)
     sizes = (5, 4, 4, 3)[:depth]
     factors = [0.2 + rng.random(shape) if nonnegative else rng.standard_normal(shape) for shape in shapes(p, sizes)]
     arrays = {"H": 0.2 + rng.random((n, sizes[-1])), **{f"Z{i}": Z for i, Z in enumerate(factors, start=1)}}
     X = rng.standard_normal((n, p))
-    objective = ActivatedObjective(ACTIVATIONS[activation], penalties(penalty, depth), graphs)
+    objective = ActivatedObjective(ACTIVATIONS[activation], (*penalties(penalty, depth), *graphs))
 
     def chain_of(arrays):
         return Chain.of([arrays[f"Z{i}"] for i in range(1, depth + 1)], nonnegative=nonnegative)
@@ -56,12 +54,13 @@ def case(activation, depth, penalty, nonnegative, graphs=NO_GRAPHS, n=6, p=5):
     def statistics(arrays):
         chain, H = chain_of(arrays), arrays["H"]
         V = objective.rows(chain, X.dtype).values_below(H)[0]
-        return Statistics(V.T @ X, V.T @ V, V.sum(axis=0), float(np.sum(X**2))), H.T @ H, H.sum(axis=0)
+        sqnorm = float(np.sum(X**2))
+        return Statistics(V.T @ X, V.T @ V, V.sum(axis=0), sqnorm), Statistics(H.T @ X, H.T @ H, H.sum(axis=0), sqnorm)
 
     def known(arrays):
         below = objective.rows(chain_of(arrays), X.dtype).values_below(arrays["H"])
-        values = [below[penalty.layer] for penalty in graphs.penalties]
-        products = [penalty.graph.product(V) for penalty, V in zip(graphs.penalties, values, strict=True)]
+        values = [below[penalty.layer] for penalty in graphs]
+        products = [penalty.graph.product(V) for penalty, V in zip(graphs, values, strict=True)]
         return Known(tuple(values), tuple(products))
 
     def value(arrays):
@@ -69,15 +68,15 @@ def case(activation, depth, penalty, nonnegative, graphs=NO_GRAPHS, n=6, p=5):
 
     def gradients(arrays):
         chain, H = chain_of(arrays), arrays["H"]
-        lowest, K, _ = statistics(arrays)
+        lowest, top = statistics(arrays)
         seen = known(arrays)
         pulls = objective.pulls(chain, seen.values, seen.products)
         rows, F = replace(objective.rows(chain, X.dtype), pulls=pulls), X @ chain.factors[0].T
-        slopes = objective.with_penalties(chain, K, rows.slopes(H, F), seen.roughness)
+        slopes = objective.with_penalties(chain, top, rows.slopes(H, F), seen.roughness)
         upper = {f"Z{i}": slope.gradient for i, slope in enumerate(slopes, start=2)}
         return {
             "H": rows.evaluate(H, F)[1],
-            "Z1": objective.lowest_block(chain, objective.held(lowest, seen.roughness), K).gradient(chain.factors[0]),
+            "Z1": objective.lowest_block(chain, objective.held(lowest, seen.roughness), top).gradient(chain.factors[0]),
         } | upper
 
     return Case(arrays, value, gradients)

@@ -37,7 +37,7 @@ class ActivatedEstimator(DeepEstimator):
     def _descent(self, engine: Engine, objective: Objective) -> Descent[Any]:
         if self._between is None:
             return super()._descent(engine, objective)
-        activated = ActivatedObjective(self._between, objective.penalties, objective.graphs)
+        activated = ActivatedObjective(self._between, objective.penalties)
         return ActivatedDescent(engine, activated, SOLVERS[self._solver_name])
 
     def _solved_codes(self, engine: Engine, chain: Chain, task: Task) -> Array:

@@ -26,7 +26,7 @@ from deepnmf.models.checks import (
 )
 from deepnmf.models.observed import EntryWeight
 from deepnmf.models.resuming import Keeping
-from deepnmf.objective import NO_GRAPHS, Activation, Chain, CodePenalty, Graphs, Objective
+from deepnmf.objective import Activation, Chain, CodePenalty, Objective, Penalty, of_layer
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.solvers import (
     NNDSVD,
@@ -70,7 +70,7 @@ class Task:
 
     sizes: tuple[int, ...]
     start: Start
-    graphs: Graphs
+    graphs: tuple[Penalty, ...]
     run: Run
     on_sweep: OnSweep | None
 
@@ -101,9 +101,9 @@ class ChainEstimator(BatchLearner):
         """Return what pre-training minimises, layer by layer."""
         return [Objective()] * depth
 
-    def _graphs(self, X: Matrix, known: object, depth: int) -> Graphs:
+    def _graphs(self, X: Matrix, known: object, depth: int) -> tuple[Penalty, ...]:
         """Return what is known of the samples, as penalties of layers."""
-        return NO_GRAPHS
+        return ()
 
     def _layer_start(self, engine: Engine, rank: int, rng: RandomState) -> tuple[Array, Array]:
         """Return initial codes and factor of one layer."""
@@ -260,7 +260,7 @@ class ChainEstimator(BatchLearner):
     def _optimise(self, engine: Engine, task: Task) -> tuple[State | ActivatedState, History]:
         """Pre-train, then fine-tune."""
         objective = self._objective(len(task.sizes), engine)
-        descent = self._descent(engine, replace(objective, graphs=task.graphs))
+        descent = self._descent(engine, Objective((*objective.penalties, *task.graphs)))
         tol, drop = self._tolerances
         state, history = minimise(
             descent.advance,
@@ -296,14 +296,15 @@ class ChainEstimator(BatchLearner):
         codes = encode_rows(engine, chain.decoder(), objective.code_penalty(chain))
         if not task.graphs:
             return codes
-        return CoupledDescent(engine, replace(objective, graphs=task.graphs), SOLVERS["hals"]).settled(codes, chain)
+        joined = Objective((*objective.penalties, *task.graphs))
+        return CoupledDescent(engine, joined, SOLVERS["hals"]).settled(codes, chain)
 
     def _pretrained(self, engine: Engine, task: Task) -> Stack:
         """Fit the layers above the given ones in turn, each with the graphs that are its own."""
         depth, rng = len(task.sizes), check_random_state(self.random_state)
         plan = self._plan(rng, task.run, self._pretrain_max_iter if depth > 1 else 0, self._pretrain_tol)
         objectives = [
-            replace(objective, graphs=task.graphs.of_layer(layer))
+            Objective((*objective.penalties, *of_layer(task.graphs, layer)))
             for layer, objective in enumerate(self._layer_objectives(depth, engine))
         ]
         return pretrain(

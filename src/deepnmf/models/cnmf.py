@@ -14,7 +14,6 @@ from deepnmf.models.labels import UNKNOWN, check_two_classes, described_classes,
 from deepnmf.models.nmf import PlainNMF
 from deepnmf.models.observed import EntryWeight, Observed, observed
 from deepnmf.models.resuming import Keeping
-from deepnmf.objective import NO_GRAPHS
 from deepnmf.solvers import NNDSVD, History, OnSweep, Run
 
 
@@ -202,7 +201,7 @@ class CNMF(PlainNMF):
         with Workers() as workers:
             engine = self._rows(data, workers)
             run.unit = engine.unit
-            task = Task(sizes, self._start_in_units(start, engine.unit), NO_GRAPHS, run, on_sweep)
+            task = Task(sizes, self._start_in_units(start, engine.unit), (), run, on_sweep)
             grouped = self._grouped(engine, in_units(X, engine.unit), groups)
             state, history = self._optimise(grouped, task)
             self._keep(engine, replace(state, codes=groups.expanded(state.codes)))

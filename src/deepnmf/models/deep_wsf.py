@@ -10,7 +10,7 @@ from deepnmf.models.checks import per_layer
 from deepnmf.models.deep_semi_nmf import DeepSemiNMF
 from deepnmf.models.labels import split_attributes
 from deepnmf.models.supervision import label_graphs
-from deepnmf.objective import Graphs
+from deepnmf.objective import Penalty
 
 
 class DeepWSF(DeepSemiNMF):
@@ -113,6 +113,6 @@ class DeepWSF(DeepSemiNMF):
         self.graph_weights = graph_weights
         self.label_graph = label_graph
 
-    def _graphs(self, X: Matrix, known: object, depth: int) -> Graphs:
+    def _graphs(self, X: Matrix, known: object, depth: int) -> tuple[Penalty, ...]:
         weights = per_layer(self.graph_weights, depth, "graph_weights", 0, float("inf"))
         return label_graphs(self.label_graph, X, split_attributes(known, X.shape[0], depth), weights, range(depth))

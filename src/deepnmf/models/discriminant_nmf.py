@@ -6,7 +6,7 @@ from sklearn.utils._param_validation import Interval
 from deepnmf.arrays import Matrix
 from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator, without_solver
 from deepnmf.models.labels import split_attributes
-from deepnmf.objective import NO_GRAPHS, GraphPenalty, Graphs
+from deepnmf.objective import GraphPenalty, Penalty
 from deepnmf.objective.graphs import ClassMeans, FisherScatter
 
 
@@ -81,9 +81,9 @@ class DiscriminantNMF(ShallowEstimator):
         self.verbose = verbose
         self.warm_start = warm_start
 
-    def _graphs(self, X: Matrix, known: object, depth: int) -> Graphs:
+    def _graphs(self, X: Matrix, known: object, depth: int) -> tuple[Penalty, ...]:
         (places,) = split_attributes(known, X.shape[0], 1)
         if not (places >= 0).any() or not (self.within_weight or self.between_weight):
-            return NO_GRAPHS
+            return ()
         scatter = FisherScatter(ClassMeans(places), float(self.within_weight), float(self.between_weight))
-        return Graphs((GraphPenalty(scatter, 1.0, 0),))
+        return (GraphPenalty(scatter, 1.0, 0),)

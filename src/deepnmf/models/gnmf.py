@@ -14,7 +14,7 @@ from deepnmf.masks import check_unmasked
 from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator, without_solver
 from deepnmf.models.observed import EntryWeight
 from deepnmf.models.resuming import Keeping
-from deepnmf.objective import NO_GRAPHS, GraphPenalty, Graphs
+from deepnmf.objective import GraphPenalty, Penalty
 from deepnmf.objective.graphs import EdgeGraph, symmetric
 from deepnmf.objective.neighbours import neighbour_graph
 from deepnmf.solvers import OnSweep
@@ -138,11 +138,11 @@ class GNMF(ShallowEstimator):
         keeping = Keeping(checkpoint, checkpoint_seconds, (X, graph, entry_weight, factors, codes))
         return self._fit(X, graph, keeping, entry_weight=entry_weight, factors=factors, codes=codes, on_sweep=on_sweep)
 
-    def _graphs(self, X: Matrix, known: Matrix | None, depth: int) -> Graphs:
+    def _graphs(self, X: Matrix, known: Matrix | None, depth: int) -> tuple[Penalty, ...]:
         weights = self._neighbours(X) if known is None else _checked(known, X.shape[0])
         if self.graph_weights == 0 or weights.nnz == 0:
-            return NO_GRAPHS
-        return Graphs((GraphPenalty(EdgeGraph(weights), float(self.graph_weights), 0),))
+            return ()
+        return (GraphPenalty(EdgeGraph(weights), float(self.graph_weights), 0),)
 
     def _neighbours(self, X: Matrix) -> Matrix:
         if self.n_neighbors >= X.shape[0]:

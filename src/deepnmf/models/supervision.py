@@ -6,13 +6,13 @@ from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import has_holes, is_streamed
-from deepnmf.objective import GraphPenalty, Graphs
+from deepnmf.objective import GraphPenalty, Penalty
 from deepnmf.objective.graphs import LabelGraphKind, label_graph
 
 
 def label_graphs(
     kind: LabelGraphKind, X: Matrix, attributes: Sequence[Array], weights: Sequence[float], layers: Sequence[int]
-) -> Graphs:
+) -> tuple[Penalty, ...]:
     """One penalty an attribute; what weighs nothing or joins nobody is left out."""
     if kind != "binary" and is_streamed(X):
         raise ValueError(f'label_graph="{kind}" weighs edges by rows, and X is read block by block; use "binary".')
@@ -25,4 +25,4 @@ def label_graphs(
         for places, weight, layer in zip(attributes, weights, layers, strict=True)
         if weight > 0 and (places >= 0).any()
     ]
-    return Graphs(tuple(GraphPenalty(label_graph(kind, X, places), weight, layer) for places, weight, layer in joined))
+    return tuple(GraphPenalty(label_graph(kind, X, places), weight, layer) for places, weight, layer in joined)

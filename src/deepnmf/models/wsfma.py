@@ -10,7 +10,7 @@ from deepnmf.models.checks import per_layer
 from deepnmf.models.labels import n_attributes, split_attributes
 from deepnmf.models.supervision import label_graphs
 from deepnmf.models.wsf import WSF
-from deepnmf.objective import Graphs
+from deepnmf.objective import Penalty
 
 
 class WSFMA(WSF):
@@ -84,7 +84,7 @@ class WSFMA(WSF):
             warm_start=warm_start,
         )
 
-    def _graphs(self, X: Matrix, known: object, depth: int) -> Graphs:
+    def _graphs(self, X: Matrix, known: object, depth: int) -> tuple[Penalty, ...]:
         count = np.size(self.graph_weights) if known is None else n_attributes(known)
         weights = per_layer(self.graph_weights, count, "graph_weights", 0, float("inf"), "attribute")
         return label_graphs(self.label_graph, X, split_attributes(known, X.shape[0], count), weights, (0,) * count)

@@ -2,14 +2,15 @@
 
 from deepnmf.objective.activated import ActivatedObjective, ActivatedRows, Slope
 from deepnmf.objective.activations import ACTIVATIONS, Activation
-from deepnmf.objective.chain import Chain
-from deepnmf.objective.coupled import NO_GRAPHS, FactorCoupling, GraphPenalty, Graphs
+from deepnmf.objective.chain import Chain, Statistics
+from deepnmf.objective.coupled import GraphPenalty, Graphs, of_layer
 from deepnmf.objective.gram import FactoredGram, FormedGram, Gram
-from deepnmf.objective.linear import Objective, Statistics
+from deepnmf.objective.linear import Objective
 from deepnmf.objective.penalties import (
     CodePenalty,
     ElasticNet,
     FactorTerms,
+    KroneckerTerm,
     Penalty,
     RidgeCodes,
     SquaredL1Codes,
@@ -23,20 +24,19 @@ from deepnmf.objective.smoothing import smooth
 
 __all__ = [
     "ACTIVATIONS",
-    "NO_GRAPHS",
     "ActivatedObjective",
     "ActivatedRows",
     "Activation",
     "Chain",
     "CodePenalty",
     "ElasticNet",
-    "FactorCoupling",
     "FactorTerms",
     "FactoredGram",
     "FormedGram",
     "Gram",
     "GraphPenalty",
     "Graphs",
+    "KroneckerTerm",
     "Objective",
     "Penalty",
     "Quadratic",
@@ -48,5 +48,6 @@ __all__ = [
     "TopScaleSquaredL1Codes",
     "UnitScaleSquaredL1Codes",
     "UnitScaleSquaredL1Features",
+    "of_layer",
     "smooth",
 ]

@@ -5,18 +5,18 @@ With the factors fixed, rows see the data only through F = X Z_1ᵀ and Z_1 Z_1�
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from deepnmf.arrays import Array
 from deepnmf.objective.activations import Activation
-from deepnmf.objective.chain import Chain
-from deepnmf.objective.coupled import NO_GRAPHS, Graphs
+from deepnmf.objective.chain import Chain, Statistics
+from deepnmf.objective.coupled import GraphPenalty, Graphs
 from deepnmf.objective.gram import FormedGram
 from deepnmf.objective.ladder import AtLevels, Backward, Ladder, Trace
-from deepnmf.objective.linear import Statistics
-from deepnmf.objective.penalties import CodePenalty, Penalty, codes_share, factor_share
+from deepnmf.objective.penalties import CodePenalty, FactorTerms, Penalty, codes_share, factor_share
 from deepnmf.objective.quadratic import Quadratic, inner
 
 
@@ -122,7 +122,15 @@ class ActivatedObjective:
 
     activation: Activation
     penalties: tuple[Penalty, ...] = ()
-    graphs: Graphs = NO_GRAPHS
+
+    @cached_property
+    def graphs(self) -> Graphs:
+        """The penalties that join samples, each on the values of its layer."""
+        return Graphs(tuple(one for one in self.penalties if isinstance(one, GraphPenalty)))
+
+    @cached_property
+    def _others(self) -> tuple[Penalty, ...]:
+        return tuple(one for one in self.penalties if not one.joins_samples)
 
     def rows(self, chain: Chain, dtype: np.dtype[np.floating]) -> ActivatedRows:
         """The rows' problem at given factors."""
@@ -136,7 +144,7 @@ class ActivatedObjective:
 
     def code_penalty(self, chain: Chain) -> CodePenalty:
         """The penalties' shares of the codes' problem, added up."""
-        return codes_share(self.penalties, chain)
+        return codes_share(self._others, chain)
 
     def pulls(self, chain: Chain, values: Sequence[Array], products: Sequence[Array]) -> tuple[Pull, ...]:
         """The graphs' majorisers at values V_l, with their products L V_l, for all rows."""
@@ -147,16 +155,14 @@ class ActivatedObjective:
             found.append(Pull(chain.depth - 1 - penalty.layer, d, d[:, None] * V - LV, scale.astype(V.dtype)))
         return tuple(found)
 
-    def value(
-        self, chain: Chain, lowest: Statistics, K: Array, code_sums: Array, roughness: Sequence[Array] = ()
-    ) -> float:
-        """The objective, from the statistics of V_1 with X and of the codes with themselves.
+    def value(self, chain: Chain, lowest: Statistics, top: Statistics, roughness: Sequence[Array] = ()) -> float:
+        """The objective, from the statistics of V_1 and those of the top codes.
 
         `roughness` is the diagonal of V_lᵀLV_l, one a graph.
         """
         Z = chain.factors[0]
         fit = 0.5 * lowest.sqnorm - inner(lowest.M, Z) + 0.5 * inner(lowest.K, Z @ Z.T)
-        priced = sum(penalty.value(chain, K, code_sums) for penalty in self.penalties)
+        priced = sum(penalty.value(chain, top) for penalty in self._others)
         pairs = zip(self.graphs.penalties, roughness, strict=True)
         return (
             fit
@@ -174,21 +180,38 @@ class ActivatedObjective:
         prices = [penalty.weight * rough for penalty, rough in pairs if penalty.layer == layer]
         return np.diag(sum(prices, start=np.zeros(order)))
 
-    def lowest_block(self, chain: Chain, lowest: Statistics, K: Array) -> Quadratic:
+    def lowest_block(self, chain: Chain, lowest: Statistics, top: Statistics) -> Quadratic:
         """The problem of Z_1, next to the data: linear in the codes V_1, so quadratic."""
-        terms = factor_share(self.penalties, chain, 0, K)
-        gram = lowest.K if terms.extra_gram is None else lowest.K + terms.extra_gram
-        return Quadratic(FormedGram(gram), lowest.M - terms.l1, ridge=terms.ridge, row_sums=terms.row_sums)
+        terms = self.factor_terms(chain, 0, top)
+        return Quadratic(
+            FormedGram(lowest.K),
+            lowest.M - terms.l1,
+            ridge=terms.ridge,
+            row_sums=terms.row_sums,
+            kronecker=terms.kronecker,
+        )
+
+    def factor_terms(self, chain: Chain, layer: int, top: Statistics) -> FactorTerms:
+        """What penalties other than graphs add to the problem of a factor.
+
+        One that counts features in input space is refused: an activation stands between these and the top codes.
+        """
+        terms = factor_share(self._others, chain, layer, top)
+        if terms.top_gram is not None or terms.gram is not None:
+            names = ", ".join(type(one).__name__ for one in self._others)
+            raise ValueError(f"{names} counts features in input space: it needs a linear chain.")
+        return terms
 
     def with_penalties(
-        self, chain: Chain, K: Array, slopes: Sequence[Slope], roughness: Sequence[Array] = ()
+        self, chain: Chain, top: Statistics, slopes: Sequence[Slope], roughness: Sequence[Array] = ()
     ) -> Iterator[Slope]:
         """The slopes of the whole objective in Z_2..Z_m, from those of the fit."""
         for layer, slope in enumerate(slopes, start=1):
-            terms, Z = factor_share(self.penalties, chain, layer, K), chain.factors[layer]
+            terms, Z = self.factor_terms(chain, layer, top), chain.factors[layer]
             rough = self._price(layer, len(Z), roughness)
             price = terms.applied(Z) + terms.l1 + rough @ Z
-            yield Slope(slope.gradient + price, slope.curvature + (terms.diagonal(len(Z)) + np.diag(rough))[:, None])
+            curvature = terms.diagonal(Z.shape) + np.diag(rough)[:, None]
+            yield Slope(slope.gradient + price, slope.curvature + curvature)
 
 
 def _square_norms(Z: Array) -> Array:

@@ -1,5 +1,5 @@
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -111,6 +111,20 @@ class Chain:
         for layer in range(1, self.depth):
             factors[layer] = factors[layer] / scales[layer - 1]
         return replace(self, factors=tuple(factors))
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """All that a linear chain needs to know of the data: M = HᵀX, K = HᵀH, h = Hᵀ1, ‖X‖².
+
+    `joint` has HᵀLH of each penalty that joins samples: it is no sum over blocks of rows.
+    """
+
+    M: Array
+    K: Array
+    code_sums: Array
+    sqnorm: float
+    joint: Mapping[object, Array] = field(default_factory=dict)
 
 
 def inverse_norms(features: Array) -> Array:

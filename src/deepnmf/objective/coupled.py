@@ -3,21 +3,21 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.objective.chain import Chain
+from deepnmf.objective.chain import Chain, Statistics
 from deepnmf.objective.graphs import Graph
+from deepnmf.objective.penalties import FactorTerms, KroneckerTerm, Penalty
 from deepnmf.objective.quadratic import inner
 
 FINENESS = np.sqrt(2)  # curvatures are rounded up to powers of it, so that many rows share a Gram matrix
 HAIR = 1e-9
 
 
-@dataclass(frozen=True)
-class GraphPenalty:
+@dataclass(frozen=True, eq=False)  # it is the key of its own statistic
+class GraphPenalty(Penalty):
     """½ λ Tr(H̃_lᵀ L H̃_l), H̃_l = H A_l the chain's own codes of layer l, its features counted at unit norm.
 
     Otherwise the codes would shrink and the features grow until the penalty is nothing. Written for any scale it is
@@ -27,20 +27,36 @@ class GraphPenalty:
     graph: Graph
     weight: float
     layer: int
+    joins_samples = True
 
     def metric(self, chain: Chain) -> Array:
         """S."""
+        _check_plain(chain)
         A = _above(chain, self.layer)
         return np.asarray((A * _square_norms(chain, self.layer)) @ A.T)
 
-    def value(self, chain: Chain, T: Array) -> float:
+    def value(self, chain: Chain, stats: Statistics) -> float:
         """The penalty, from T = HᵀLH."""
-        return 0.5 * self.weight * inner(self.metric(chain), T)
+        return 0.5 * self.weight * inner(self.metric(chain), stats.joint[self])
 
-    def unit_share(self, chain: Chain, T: Array) -> Array:
-        """λ diag(A_lᵀ T A_l): what a unit of each feature's squared norm costs."""
-        A = _above(chain, self.layer)
-        return self.weight * np.einsum("ij,ij->j", A, T @ A)
+    def on_factor(self, chain: Chain, layer: int, stats: Statistics) -> FactorTerms:
+        """A price on the norms of the features that the factor is part of, or on those it leads down to."""
+        _check_plain(chain)
+        T = stats.joint[self]
+        if self.layer == chain.depth - 1:
+            return FactorTerms(top_gram=np.diag(self.weight * np.diag(T)))
+        if self.layer >= layer:
+            A, path = _above(chain, self.layer), _path(chain, layer + 1, self.layer + 1)
+            price = self.weight * np.einsum("ij,ij->j", A, T @ A)
+            return FactorTerms(gram=path.T @ (price[:, None] * path))
+        A, B = _above(chain, layer), _path(chain, self.layer + 1, layer)
+        right = (B * _square_norms(chain, self.layer)) @ B.T
+        return FactorTerms(kronecker=(KroneckerTerm(self.weight * (A.T @ T @ A), right),))
+
+
+def _check_plain(chain: Chain) -> None:
+    if any(chain.theta):
+        raise ValueError("A graph penalty counts features as they are, and smoothing lies between: theta must be 0.")
 
 
 @dataclass(frozen=True)
@@ -52,44 +68,22 @@ class Coupling:
     grams: tuple[Array, ...]
 
 
-class KroneckerTerm(NamedTuple):
-    """½<left Z right, Z>."""
-
-    left: Array
-    right: Array
-
-
-class FactorCoupling(NamedTuple):
-    """What graphs add to the problem of a factor: to its left Gram matrix, and terms of a shape of their own."""
-
-    gram: Array
-    terms: tuple[KroneckerTerm, ...]
-
-
 @dataclass(frozen=True)
 class Graphs:
-    """The graph penalties of one objective."""
+    """The penalties of an objective that join samples, in the codes' problem."""
 
     penalties: tuple[GraphPenalty, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.penalties)
 
-    def of_layer(self, layer: int) -> "Graphs":
-        """Those of one layer, for a fit of that layer alone."""
-        return Graphs(tuple(replace(one, layer=0) for one in self.penalties if one.layer == layer))
-
-    def reach_below(self, layer: int) -> bool:
-        """Whether any of them is on a lower layer."""
-        return any(penalty.layer < layer for penalty in self.penalties)
-
     def products(self, H: Array) -> tuple[Array, ...]:
         """L H for each graph."""
         return tuple(penalty.graph.product(H) for penalty in self.penalties)
 
-    def value(self, chain: Chain, couplings: Sequence[Array]) -> float:
-        """The penalties, from T = HᵀLH of each graph."""
-        return sum(penalty.value(chain, T) for penalty, T in zip(self.penalties, couplings, strict=True))
+    def joint(self, sums: Sequence[Array]) -> dict[object, Array]:
+        """The statistics T = HᵀLH by their penalties; symmetric but for rounding."""
+        return {penalty: (T + T.T) / 2 for penalty, T in zip(self.penalties, sums, strict=True)}
 
     def metrics(self, chain: Chain) -> list[Array]:
         """λ S of each graph."""
@@ -110,31 +104,11 @@ class Graphs:
         curvatures, groups = np.unique(each, axis=0, return_inverse=True)
         return groups.ravel(), curvatures
 
-    def top_gram(self, chain: Chain, couplings: Sequence[Array]) -> Array:
-        """What graphs of the top layer add to K: a price on each feature's squared norm."""
-        shares = [
-            penalty.weight * np.diag(T)
-            for penalty, T in zip(self.penalties, couplings, strict=True)
-            if penalty.layer == chain.depth - 1
-        ]
-        return np.diag(np.sum(shares, axis=0) if shares else np.zeros(len(chain.factors[-1])))
 
-    def on_factor(self, chain: Chain, layer: int, couplings: Sequence[Array]) -> FactorCoupling:
-        """What the graphs add to the problem of Z_{layer+1}."""
-        order = len(chain.factors[layer])
-        gram, terms = np.zeros((order, order)), []
-        for penalty, T in zip(self.penalties, couplings, strict=True):
-            if penalty.layer >= layer:  # they weigh norms of features that it is part of
-                path = _path(chain, layer + 1, penalty.layer + 1)
-                gram += path.T @ (penalty.unit_share(chain, T)[:, None] * path)
-            else:  # and of features it leads down to
-                A, B = _above(chain, layer), _path(chain, penalty.layer + 1, layer)
-                right = (B * _square_norms(chain, penalty.layer)) @ B.T
-                terms.append(KroneckerTerm(penalty.weight * (A.T @ T @ A), right))
-        return FactorCoupling(gram, tuple(terms))
-
-
-NO_GRAPHS = Graphs()
+def of_layer(penalties: Sequence[Penalty], layer: int) -> tuple[Penalty, ...]:
+    """Graph penalties of one layer, for a fit of that layer alone."""
+    graphs = [one for one in penalties if isinstance(one, GraphPenalty)]
+    return tuple(replace(one, layer=0) for one in graphs if one.layer == layer)
 
 
 def _above(chain: Chain, layer: int) -> Array:

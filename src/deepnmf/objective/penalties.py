@@ -1,49 +1,74 @@
 """Penalties add to the quadratics of the blocks; no solver knows their names.
 
-A penalty answers three questions: what it adds to the codes' problem, what it adds to a factor's
-problem, and its value. Everything it may need of the codes is in the statistics K = HᵀH and
-h = Hᵀ1, so none of them ever looks at a sample.
+A penalty answers what it adds to the codes' problem, what it adds to a factor's problem, and its value. What it may
+need of the codes is in the statistics, so that none of them looks at a sample; a penalty that joins samples adds a
+statistic of its own (see `deepnmf.objective.coupled`). What has no place in a model is refused in a sentence, never
+ignored.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.objective.chain import Chain
+from deepnmf.objective.chain import Chain, Statistics
 
 HEAVIEST = 2.0**100  # a weight beside which the fit is lost in rounding
 
 
+class KroneckerTerm(NamedTuple):
+    """½<left Z right, Z>; the identity where there is no right."""
+
+    left: Array
+    right: Array | None = None
+
+    def applied(self, Z: Array) -> Array:
+        """The Hessian applied to Z."""
+        return self.left @ Z if self.right is None else self.left @ Z @ self.right
+
+    def diagonal(self, n_columns: int) -> Array:
+        """The diagonal of the Hessian, one number an entry of Z."""
+        return np.outer(np.diag(self.left), np.ones(n_columns) if self.right is None else np.diag(self.right))
+
+    @property
+    def norm(self) -> float:
+        """The largest curvature."""
+        right = 1.0 if self.right is None else np.linalg.norm(self.right, 2)
+        return float(np.linalg.norm(self.left, 2) * right)
+
+
 @dataclass(frozen=True)
 class FactorTerms:
-    """What penalties add to the block of one factor.
+    """What penalties add to the problem of a factor Z_l, X ≈ H A Z_l B.
 
-    `extra_gram` joins K = HᵀH, `ridge` and `row_sums` are those of the quadratic, `l1` is a linear price.
+    ½ ridge ‖Z‖² + ½ Σ_k row_sums_k (Σ_j Z_kj)² + Σ ½<left Z right, Z> + l1 Σ Z, and what counts features in input
+    space: `top_gram` joins K = HᵀH in ½<AᵀKA Z BBᵀ, Z>, and `gram` joins AᵀKA there.
     """
 
-    extra_gram: Array | None = None
+    top_gram: Array | None = None
+    gram: Array | None = None
     ridge: float = 0.0
     row_sums: Array | None = None
+    kronecker: tuple[KroneckerTerm, ...] = ()
     l1: float = 0.0
 
     def applied(self, Z: Array) -> Array:
-        """The Hessian of the quadratic terms applied to the topmost factor, the only one K itself multiplies."""
+        """The Hessian of the quadratic terms on Z itself applied to it."""
         product = self.ridge * Z
-        if self.extra_gram is not None:
-            product = product + self.extra_gram @ Z
         if self.row_sums is not None:
             product = product + (self.row_sums * Z.sum(axis=1))[:, None]
+        for term in self.kronecker:
+            product = product + term.applied(Z)
         return product
 
-    def diagonal(self, order: int) -> Array:
-        """The diagonal of that Hessian, the same for every entry of a row."""
-        diagonal = np.full(order, self.ridge)
-        if self.extra_gram is not None:
-            diagonal += np.diag(self.extra_gram)
-        return diagonal if self.row_sums is None else diagonal + self.row_sums
+    def diagonal(self, shape: tuple[int, ...]) -> Array:
+        """The diagonal of that Hessian, one number an entry of Z."""
+        diagonal = np.full(shape, self.ridge)
+        for term in self.kronecker:
+            diagonal += term.diagonal(shape[1])
+        return diagonal if self.row_sums is None else diagonal + self.row_sums[:, None]
 
 
 @dataclass(frozen=True)
@@ -54,20 +79,23 @@ class CodePenalty:
     l1: float = 0.0
 
 
-class Penalty(Protocol):
-    """A term of the objective beside the fit."""
+class Penalty:
+    """A term of the objective beside the fit; by itself it adds nothing."""
+
+    joins_samples = False  # whether rows of codes meet in it
 
     def on_codes(self, chain: Chain) -> CodePenalty:
-        """Its share of the codes' problem."""
-        ...
+        """Its share of the problem of each row of codes."""
+        order = len(chain.factors[-1])
+        return CodePenalty(np.zeros((order, order)))
 
-    def on_factor(self, chain: Chain, layer: int, K: Array) -> FactorTerms:
+    def on_factor(self, chain: Chain, layer: int, stats: Statistics) -> FactorTerms:
         """Its share of a factor's problem; a majoriser where it is not quadratic itself."""
-        ...
+        return FactorTerms()
 
-    def value(self, chain: Chain, K: Array, code_sums: Array) -> float:
+    def value(self, chain: Chain, stats: Statistics) -> float:
         """Its value."""
-        ...
+        raise NotImplementedError
 
 
 def codes_share(penalties: Sequence[Penalty], chain: Chain) -> CodePenalty:
@@ -78,13 +106,15 @@ def codes_share(penalties: Sequence[Penalty], chain: Chain) -> CodePenalty:
     return CodePenalty(gram, sum(share.l1 for share in shares))
 
 
-def factor_share(penalties: Sequence[Penalty], chain: Chain, layer: int, K: Array) -> FactorTerms:
+def factor_share(penalties: Sequence[Penalty], chain: Chain, layer: int, stats: Statistics) -> FactorTerms:
     """What several penalties add to the problem of a factor."""
-    terms = [penalty.on_factor(chain, layer, K) for penalty in penalties]
+    terms = [penalty.on_factor(chain, layer, stats) for penalty in penalties]
     return FactorTerms(
-        extra_gram=_sum([term.extra_gram for term in terms]),
+        top_gram=_sum([term.top_gram for term in terms]),
+        gram=_sum([term.gram for term in terms]),
         ridge=sum(term.ridge for term in terms),
         row_sums=_sum([term.row_sums for term in terms]),
+        kronecker=tuple(one for term in terms for one in term.kronecker),
         l1=sum(term.l1 for term in terms),
     )
 
@@ -95,18 +125,15 @@ def _sum(arrays: Sequence[Array | None]) -> Array | None:
 
 
 @dataclass(frozen=True)
-class SquaredL1Features:
+class SquaredL1Features(Penalty):
     """½ Σ_l μ_l Σ_j ‖Z_l[j, :]‖₁²: sparse factors; needs a partner that holds the codes."""
 
     weights: tuple[float, ...]
 
-    def on_codes(self, chain: Chain) -> CodePenalty:
-        return _no_code_penalty(chain)
-
-    def on_factor(self, chain: Chain, layer: int, K: Array) -> FactorTerms:
+    def on_factor(self, chain: Chain, layer: int, stats: Statistics) -> FactorTerms:
         return FactorTerms(row_sums=np.full(len(chain.factors[layer]), self.weights[layer]))
 
-    def value(self, chain: Chain, K: Array, code_sums: Array) -> float:
+    def value(self, chain: Chain, stats: Statistics) -> float:
         return 0.5 * sum(
             weight * float(np.square(Z.sum(axis=1)).sum())
             for weight, Z in zip(self.weights, chain.factors, strict=True)
@@ -114,7 +141,7 @@ class SquaredL1Features:
 
 
 @dataclass(frozen=True)
-class UnitScaleSquaredL1Features:
+class UnitScaleSquaredL1Features(Penalty):
     """The same, alone: the codes' columns count as if they had unit norm.
 
     Nothing else would stop the factors from shrinking while the codes grow. Written for any scale,
@@ -126,19 +153,19 @@ class UnitScaleSquaredL1Features:
     def on_codes(self, chain: Chain) -> CodePenalty:
         return CodePenalty(np.diag(self.weights[-1] * np.square(chain.factors[-1].sum(axis=1))))
 
-    def on_factor(self, chain: Chain, layer: int, K: Array) -> FactorTerms:
+    def on_factor(self, chain: Chain, layer: int, stats: Statistics) -> FactorTerms:
         weight = self.weights[layer]
         top = layer == chain.depth - 1
-        return FactorTerms(row_sums=weight * (np.diag(K) if top else np.ones(len(chain.factors[layer]))))
+        return FactorTerms(row_sums=weight * (np.diag(stats.K) if top else np.ones(len(chain.factors[layer]))))
 
-    def value(self, chain: Chain, K: Array, code_sums: Array) -> float:
-        below = SquaredL1Features((*self.weights[:-1], 0.0)).value(chain, K, code_sums)
-        top = np.diag(K) @ np.square(chain.factors[-1].sum(axis=1))
+    def value(self, chain: Chain, stats: Statistics) -> float:
+        below = SquaredL1Features((*self.weights[:-1], 0.0)).value(chain, stats)
+        top = np.diag(stats.K) @ np.square(chain.factors[-1].sum(axis=1))
         return below + 0.5 * self.weights[-1] * float(top)
 
 
 @dataclass(frozen=True)
-class SquaredL1Codes:
+class SquaredL1Codes(Penalty):
     """½ λ Σ_i ‖H[i, :]‖₁²: few features a sample; needs a partner that holds the factors."""
 
     weight: float
@@ -147,15 +174,12 @@ class SquaredL1Codes:
         order = len(chain.factors[-1])
         return CodePenalty(np.full((order, order), self.weight))
 
-    def on_factor(self, chain: Chain, layer: int, K: Array) -> FactorTerms:
-        return FactorTerms()
-
-    def value(self, chain: Chain, K: Array, code_sums: Array) -> float:
-        return 0.5 * self.weight * float(K.sum())
+    def value(self, chain: Chain, stats: Statistics) -> float:
+        return 0.5 * self.weight * float(stats.K.sum())
 
 
 @dataclass(frozen=True)
-class UnitScaleSquaredL1Codes:
+class UnitScaleSquaredL1Codes(Penalty):
     """The same, alone: features count as if they had unit norm, ½ λ cᵀKc with c_k = ‖(S_m C_m)[k, :]‖.
 
     In a factor it is majorised by K + λ diag((Kc)/c), exact at the current one.
@@ -167,14 +191,17 @@ class UnitScaleSquaredL1Codes:
         c = self._scale(chain)
         return CodePenalty(self.weight * np.outer(c, c))
 
-    def on_factor(self, chain: Chain, layer: int, K: Array) -> FactorTerms:
-        c = self._scale(chain)
-        ratio = np.divide(K @ c, c, out=np.zeros_like(c), where=c > 0)
-        return FactorTerms(extra_gram=np.diag(self.weight * ratio))
+    def on_factor(self, chain: Chain, layer: int, stats: Statistics) -> FactorTerms:
+        return FactorTerms(top_gram=self._majoriser(chain, stats))
 
-    def value(self, chain: Chain, K: Array, code_sums: Array) -> float:
+    def _majoriser(self, chain: Chain, stats: Statistics) -> Array:
         c = self._scale(chain)
-        return 0.5 * self.weight * float(c @ K @ c)
+        ratio = np.divide(stats.K @ c, c, out=np.zeros_like(c), where=c > 0)
+        return np.diag(self.weight * ratio)
+
+    def value(self, chain: Chain, stats: Statistics) -> float:
+        c = self._scale(chain)
+        return 0.5 * self.weight * float(c @ stats.K @ c)
 
     def _scale(self, chain: Chain) -> Array:
         return np.asarray(np.linalg.norm(chain.decoder(), axis=1))
@@ -188,19 +215,21 @@ class TopScaleSquaredL1Codes(UnitScaleSquaredL1Codes):
     by ½ λ ‖Z_l‖², l < m.
     """
 
-    def on_factor(self, chain: Chain, layer: int, K: Array) -> FactorTerms:
-        return super().on_factor(chain, layer, K) if layer == chain.depth - 1 else FactorTerms(ridge=self.weight)
+    def on_factor(self, chain: Chain, layer: int, stats: Statistics) -> FactorTerms:
+        if layer < chain.depth - 1:
+            return FactorTerms(ridge=self.weight)
+        return FactorTerms(kronecker=(KroneckerTerm(self._majoriser(chain, stats)),))
 
-    def value(self, chain: Chain, K: Array, code_sums: Array) -> float:
+    def value(self, chain: Chain, stats: Statistics) -> float:
         held = sum(float(np.vdot(Z, Z)) for Z in chain.factors[:-1])
-        return super().value(chain, K, code_sums) + 0.5 * self.weight * held
+        return super().value(chain, stats) + 0.5 * self.weight * held
 
     def _scale(self, chain: Chain) -> Array:
         return np.asarray(np.linalg.norm(chain.factors[-1], axis=1))
 
 
 @dataclass(frozen=True)
-class RidgeCodes:
+class RidgeCodes(Penalty):
     """½ λ ‖H‖²: smooth codes."""
 
     weight: float
@@ -208,16 +237,13 @@ class RidgeCodes:
     def on_codes(self, chain: Chain) -> CodePenalty:
         return CodePenalty(self.weight * np.eye(len(chain.factors[-1])))
 
-    def on_factor(self, chain: Chain, layer: int, K: Array) -> FactorTerms:
-        return FactorTerms()
-
-    def value(self, chain: Chain, K: Array, code_sums: Array) -> float:
-        return 0.5 * self.weight * float(np.trace(K))
+    def value(self, chain: Chain, stats: Statistics) -> float:
+        return 0.5 * self.weight * float(np.trace(stats.K))
 
 
 @dataclass(frozen=True)
-class ElasticNet:
-    """The penalties of scikit-learn's NMF on codes and on the one factor, already scaled as there."""
+class ElasticNet(Penalty):
+    """The penalties of scikit-learn's NMF on codes and factors, already scaled as there."""
 
     codes_l1: float
     codes_l2: float
@@ -227,18 +253,15 @@ class ElasticNet:
     def on_codes(self, chain: Chain) -> CodePenalty:
         return CodePenalty(self.codes_l2 * np.eye(len(chain.factors[-1])), l1=self.codes_l1)
 
-    def on_factor(self, chain: Chain, layer: int, K: Array) -> FactorTerms:
+    def on_factor(self, chain: Chain, layer: int, stats: Statistics) -> FactorTerms:
         return FactorTerms(ridge=self.factor_l2, l1=self.factor_l1)
 
-    def value(self, chain: Chain, K: Array, code_sums: Array) -> float:
-        (Z,) = chain.factors
-        codes = self.codes_l1 * float(code_sums.sum()) + 0.5 * self.codes_l2 * float(np.trace(K))
-        return codes + self.factor_l1 * float(Z.sum()) + 0.5 * self.factor_l2 * float(np.vdot(Z, Z))
-
-
-def _no_code_penalty(chain: Chain) -> CodePenalty:
-    order = len(chain.factors[-1])
-    return CodePenalty(np.zeros((order, order)))
+    def value(self, chain: Chain, stats: Statistics) -> float:
+        total = self.codes_l1 * float(stats.code_sums.sum()) + 0.5 * self.codes_l2 * float(np.trace(stats.K))
+        for Z in chain.factors:
+            total += self.factor_l1 * float(Z.sum())
+            total += 0.5 * self.factor_l2 * float(np.vdot(Z, Z))
+        return total
 
 
 def weight_in_units(weight: float, power: float, unit: float, name: str) -> float:

@@ -5,13 +5,15 @@ import numpy as np
 
 from deepnmf.arrays import Array
 from deepnmf.objective.gram import Gram, LeftGram
+from deepnmf.objective.penalties import KroneckerTerm
 
 
 @dataclass(frozen=True)
 class Quadratic:
-    """A block of a linear chain, ½<GA Z GB, Z> + ½ ridge ‖Z‖² + ½ Σ_k ρ_k (Σ_j Z_kj)² - <F, Z>.
+    """A block of a linear chain: a sum of terms left Z right, and a linear term.
 
-    Columns of Z do not meet unless GB (`right`) or ρ (`row_sums`) joins them.
+    ½<GA Z GB, Z> + ½ ridge ‖Z‖² + ½ Σ_k ρ_k (Σ_j Z_kj)² + Σ ½<left Z right, Z> - <F, Z>. Columns of Z do not meet
+    unless GB (`right`), ρ (`row_sums`) or a Kronecker term joins them.
     """
 
     left: LeftGram
@@ -19,11 +21,12 @@ class Quadratic:
     right: Gram | None = None
     ridge: float = 0.0
     row_sums: Array | None = None
+    kronecker: tuple[KroneckerTerm, ...] = ()
 
     @property
     def columns_are_free(self) -> bool:
         """Whether each column of Z is a problem of its own."""
-        return self.right is None and self.row_sums is None
+        return self.right is None and self.row_sums is None and not self.kronecker
 
     def curvature(self, Z: Array) -> Array:
         """The Hessian applied to Z."""
@@ -32,6 +35,8 @@ class Quadratic:
             product = product + self.ridge * Z
         if self.row_sums is not None:
             product = product + (self.row_sums * Z.sum(axis=1))[:, None]
+        for term in self.kronecker:
+            product = product + term.applied(Z)
         return product
 
     def gradient(self, Z: Array) -> Array:
@@ -40,10 +45,10 @@ class Quadratic:
 
     @cached_property
     def lipschitz(self) -> float:
-        """The largest curvature."""
+        """The largest curvature, or a number above it."""
         joint = self.left.norm * (1.0 if self.right is None else self.right.norm)
         coupled = 0.0 if self.row_sums is None else float(self.row_sums.max()) * self.linear.shape[1]
-        return joint + self.ridge + coupled
+        return joint + self.ridge + coupled + sum(term.norm for term in self.kronecker)
 
     def columns(self, columns: slice) -> "Quadratic":
         """Restrict to some columns, which must be free."""

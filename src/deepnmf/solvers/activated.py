@@ -9,7 +9,7 @@ from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, Sums
 from deepnmf.objective import ActivatedObjective, ActivatedRows, Chain, Slope, Statistics
 from deepnmf.solvers.descent import lifted, over_columns, rounding
-from deepnmf.solvers.least_squares import least_change
+from deepnmf.solvers.least_squares import free_factor
 from deepnmf.solvers.row_descent import descend_rows, first_step_sizes
 from deepnmf.solvers.steps import Solver
 
@@ -64,7 +64,8 @@ class _CodesStep:
         F = X_b @ self.lowest.T
         H, sizes, _ = descend_rows(problem, H, F, sizes, STEPS_ON_CODES)
         slopes = problem.slopes(H, F)
-        return (H, sizes), (H.T @ H, *(array for slope in slopes for array in slope))
+        sums = (H.T @ H, H.sum(axis=0, dtype=np.float64))
+        return (H, sizes), (*sums, *(array for slope in slopes for array in slope))
 
 
 @dataclass(frozen=True)
@@ -102,13 +103,13 @@ class ActivatedDescent:
         codes, chain = lifted(codes, chain) if self.solver.needs_positive_start else (codes, chain)
         codes = np.ascontiguousarray(codes, dtype=self.engine.dtype)
         problem = self.objective.rows(chain, self.engine.dtype)
-        lowest, K, code_sums, known = self._statistics(codes, chain)
+        lowest, top, known = self._statistics(codes, chain)
         problem = replace(problem, pulls=self.objective.pulls(chain, known.values, known.products))
         (sizes,), _ = self.engine.sweep(
             (codes, *problem.row_arrays),
             lambda _, rows: ((first_step_sizes(problem.of_rows(rows[1:]), rows[0]),), ()),
         )
-        loss = self.objective.value(chain, lowest, K, code_sums, known.roughness)
+        loss = self.objective.value(chain, lowest, top, known.roughness)
         return ActivatedState(codes, chain, sizes, known, loss=loss)
 
     def advance(self, state: ActivatedState) -> ActivatedState:
@@ -118,8 +119,10 @@ class ActivatedDescent:
         lowest = state.chain.factors[0].astype(self.engine.dtype, copy=False)
         rows = (state.codes, state.step_sizes, *problem.row_arrays)
         (codes, sizes), sums = self.engine.sweep(rows, _CodesStep(problem, lowest))
-        K, slopes = sums[0], [Slope(*sums[i : i + 2]) for i in range(1, len(sums), 2)]
-        slopes = list(self.objective.with_penalties(state.chain, K, slopes, state.known.roughness))
+        K, code_sums, *rest = sums
+        slopes = [Slope(*rest[i : i + 2]) for i in range(0, len(rest), 2)]
+        top = Statistics(np.empty((len(K), 0)), K, code_sums, self.engine.sqnorm)
+        slopes = list(self.objective.with_penalties(state.chain, top, slopes, state.known.roughness))
         moved = replace(state, codes=codes, step_sizes=sizes)
         for stride in (*(state.stride * SHRINK**trial for trial in range(MOST_TRIALS)), 0.0):
             reached = self._with_upper_step(moved, slopes, stride)
@@ -141,26 +144,29 @@ class ActivatedDescent:
         for layer, slope in enumerate(slopes, start=1):
             Z = chain.factors[layer] - stride * slope.step()
             chain = chain.with_factor(layer, np.maximum(Z, 0) if chain.nonnegative else Z)
-        lowest, K, code_sums, known = self._statistics(state.codes, chain)
+        lowest, top, known = self._statistics(state.codes, chain)
         if not np.isfinite(lowest.K).all():
             return replace(state, loss=np.inf)
         rough = known.roughness
-        chain = chain.with_factor(0, self._lowest_factor(chain, self.objective.held(lowest, rough), K))
-        loss = self.objective.value(chain, lowest, K, code_sums, rough)
+        chain = chain.with_factor(0, self._lowest_factor(chain, self.objective.held(lowest, rough), top))
+        loss = self.objective.value(chain, lowest, top, rough)
         return replace(state, chain=chain, known=known, loss=loss)
 
-    def _statistics(self, codes: Array, chain: Chain) -> tuple[Statistics, Array, Array, Known]:
-        """What Z_1 needs to know of X and V_1, then K = HᵀH and Hᵀ1 for the penalties, then what graphs see."""
+    def _statistics(self, codes: Array, chain: Chain) -> tuple[Statistics, Statistics, Known]:
+        """What Z_1 needs to know of X and V_1, what penalties need to know of the top codes, and what graphs see."""
         problem, graphs = self.objective.rows(chain, self.engine.dtype), self.objective.graphs
         step = _StatisticsStep(problem, tuple(penalty.layer for penalty in graphs.penalties))
         values, (M, K_lowest, K, code_sums) = self.engine.sweep((codes,), step)
         products = tuple(one.graph.product(V) for one, V in zip(graphs.penalties, values, strict=True))
-        return Statistics(M, K_lowest, code_sums, self.engine.sqnorm), K, code_sums, Known(values, products)
+        lowest = Statistics(M, K_lowest, code_sums, self.engine.sqnorm)
+        top = Statistics(np.empty((len(K), 0)), K, code_sums, self.engine.sqnorm)
+        return lowest, top, Known(values, products)
 
-    def _lowest_factor(self, chain: Chain, lowest: Statistics, K: Array) -> Array:
+    def _lowest_factor(self, chain: Chain, lowest: Statistics, top: Statistics) -> Array:
         """Z_1 next to the data is a linear problem in the codes V_1."""
         Z = chain.factors[0]
         if not chain.nonnegative:
-            return least_change(Chain.of([Z], nonnegative=False), 0, lowest, WELL_SHOWN)[0]
-        problem = self.objective.lowest_block(chain, lowest, K)
+            terms = self.objective.factor_terms(chain, 0, top)
+            return free_factor(Chain.of([Z], nonnegative=False), 0, lowest, terms, WELL_SHOWN)[0]
+        problem = self.objective.lowest_block(chain, lowest, top)
         return over_columns(self.engine.workers, self.solver, Z, problem, STEPS_ON_LOWEST).Z

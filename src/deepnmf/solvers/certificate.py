@@ -54,8 +54,8 @@ def _codes_residual(descent: ChainDescent, codes: Array, chain: Chain) -> tuple[
     products = graphs.products(codes)
     pulls = [LH @ S.astype(LH.dtype) for LH, S in zip(products, graphs.metrics(chain), strict=True)]
     _, (M, K, code_sums, (violation, size)) = engine.sweep((codes, *pulls), step)
-    couplings = tuple(codes.T @ LH for LH in products)
-    stats = Statistics(M, K, code_sums, engine.sqnorm, tuple((T + T.T) / 2 for T in couplings))
+    joint = graphs.joint([codes.T @ LH for LH in products])
+    stats = Statistics(M, K, code_sums, engine.sqnorm, joint)
     return stats, relative(violation, size)
 
 

@@ -11,9 +11,8 @@ from deepnmf.engines import Engine, RowsWithHoles, Sums
 from deepnmf.objective import Chain, CodePenalty, FormedGram, Graphs, Objective, Quadratic, Statistics
 from deepnmf.objective.quadratic import inner
 from deepnmf.solvers.descent import ChainDescent, State, inner_steps, relative
-from deepnmf.solvers.least_squares import least_change, least_change_in_company
 from deepnmf.solvers.observed import ObservedDescent
-from deepnmf.solvers.steps import HALS, Moved, Solver
+from deepnmf.solvers.steps import HALS, Solver
 
 FEWEST_PASSES = 2
 MOST_PASSES, AT_REST = 3000, 1e-9
@@ -137,8 +136,8 @@ class CoupledDescent(ChainDescent):
             sums = (H.T @ X_b, H.T @ H, H.sum(axis=0, dtype=np.float64))
             return (), (*sums, *(H.T @ product for product in products_b))
 
-        _, (M, K, code_sums, *couplings) = data.sweep((codes, *products), step)
-        return Statistics(M, K, code_sums, data.sqnorm, tuple((T + T.T) / 2 for T in couplings))
+        _, (M, K, code_sums, *joint) = data.sweep((codes, *products), step)
+        return Statistics(M, K, code_sums, data.sqnorm, self.objective.graphs.joint(joint))
 
     def _passes(self, data: Engine, codes: Array, chain: Chain, most: int) -> tuple[Point, float]:
         """Lower the codes' problem with the factors fixed; return where, and how far from optimal the start was."""
@@ -159,14 +158,6 @@ class CoupledDescent(ChainDescent):
             if violation <= AT_REST:
                 break
         return point, first or 0.0
-
-    def free_factor(self, chain: Chain, layer: int, stats: Statistics) -> Moved:
-        """The same with what the graphs add."""
-        graphs = self.objective.graphs
-        if not graphs.reach_below(chain.depth - 1):
-            return Moved(*least_change(chain, layer, self.objective.held(chain, stats)))
-        company = graphs.on_factor(chain, layer, stats.couplings)
-        return Moved(*least_change_in_company(chain, layer, stats, company))
 
 
 def linear_descent(engine: Engine, objective: Objective, solver: Solver) -> ChainDescent:

@@ -11,7 +11,7 @@ from deepnmf.engines import Engine, Sums, Workers
 from deepnmf.objective import Chain, FormedGram, Objective, Quadratic, Statistics
 from deepnmf.objective.gram import affordable_steps, left_cost
 from deepnmf.objective.quadratic import inner
-from deepnmf.solvers.least_squares import least_change
+from deepnmf.solvers.least_squares import free_factor
 from deepnmf.solvers.steps import Moved, Solver
 
 MOST_INNER = 12
@@ -208,7 +208,7 @@ class ChainDescent:
 
     def free_factor(self, chain: Chain, layer: int, stats: Statistics) -> Moved:
         """The best factor of any sign, and the squared gradient before."""
-        return Moved(*least_change(chain, layer, stats))
+        return Moved(*free_factor(chain, layer, stats, self.objective.factor_terms(chain, layer, stats)))
 
     def _steps_on_factor(self, chain: Chain, layer: int) -> int:
         """Steps that cost half of what the two products with X cost, by counting multiplications.

@@ -1,12 +1,14 @@
 """Exact updates of factors of any sign."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from scipy import linalg
 
 from deepnmf.arrays import Array
-from deepnmf.objective import Chain, FactorCoupling, Statistics
+from deepnmf.objective import Chain, FactorTerms, KroneckerTerm, Statistics
+from deepnmf.objective.linear import block_target
 from deepnmf.objective.quadratic import inner
 
 ALREADY_OPTIMAL = 1e-12
@@ -49,10 +51,20 @@ def _solve_left(A: Array | None, K: Array, missing: Array, smallest: float) -> A
     return np.linalg.pinv(root[:, None] * (vectors.T @ A)) @ whitened
 
 
-def least_change_in_company(
-    chain: Chain, layer: int, stats: Statistics, company: FactorCoupling
+def free_factor(
+    chain: Chain, layer: int, stats: Statistics, terms: FactorTerms, smallest: float = 0.0
 ) -> tuple[Array, float]:
-    """Z_l + Δ as `least_change` has it, where graphs on any layer add terms of their own, and the squared gradient.
+    """The best factor of any sign that changes least, with what penalties add, and the squared gradient before."""
+    if terms.row_sums is not None or terms.l1:
+        raise ValueError("A penalty on sums of entries needs a nonnegative factor, and this one may have any sign.")
+    if terms.gram is None and not terms.kronecker and not terms.ridge:
+        K = stats.K if terms.top_gram is None else stats.K + terms.top_gram
+        return least_change(chain, layer, replace(stats, K=K), smallest)
+    return least_change_in_company(chain, layer, stats, terms)
+
+
+def least_change_in_company(chain: Chain, layer: int, stats: Statistics, terms: FactorTerms) -> tuple[Array, float]:
+    """Z_l + Δ as `least_change` has it, where penalties add terms of other shapes, and the squared gradient.
 
     With one term eigenvectors solve it. Several have none in common: conjugate gradients in those of the first, divided
     by the diagonal that all have there, lower the objective with each step.
@@ -60,23 +72,31 @@ def least_change_in_company(
     Z = chain.factors[layer]
     A, below = chain.above(layer), chain.below(layer)
     A = np.eye(len(Z)) if A is None else A
-    linear = stats.M
-    for factor in below:
-        linear = linear @ factor.T
-    left = A.T @ stats.K @ A + company.gram
+    left = A.T @ stats.K @ A + _in_input_space(A, terms)
     right = np.linalg.multi_dot([*reversed(below), *(Z.T for Z in below)]) if below else None
-    missing = A.T @ linear - (left @ Z if right is None else left @ Z @ right)
-    missing -= sum(term.left @ Z @ term.right for term in company.terms)
-    return Z + _solve_sum(left, right, company, missing), float(np.vdot(missing, missing))
+    missing = block_target(A, below, stats.M) - (left @ Z if right is None else left @ Z @ right)
+    joined = terms.kronecker
+    if terms.ridge:
+        joined = (*joined, KroneckerTerm(terms.ridge * np.eye(len(Z))))
+    missing -= sum(term.applied(Z) for term in joined)
+    return Z + _solve_sum(left, right, joined, missing), float(np.vdot(missing, missing))
 
 
-def _solve_sum(left: Array, right: Array | None, company: FactorCoupling, target: Array) -> Array:
+def _in_input_space(A: Array, terms: FactorTerms) -> Array:
+    """What joins AᵀKA."""
+    parts = [terms.gram] if terms.gram is not None else []
+    if terms.top_gram is not None:
+        parts.append(A.T @ (terms.top_gram @ A))
+    return sum(parts, start=np.zeros((A.shape[1], A.shape[1])))
+
+
+def _solve_sum(left: Array, right: Array | None, joined: Sequence[KroneckerTerm], target: Array) -> Array:
     """Δ with left Δ right + Σ terms = target."""
     a, U = linalg.eigh(left, check_finite=False)
-    if right is None:
+    if right is None and not joined:
         return U @ (_inverse(a)[:, None] * (U.T @ target))
-    b, V = linalg.eigh(right, check_finite=False)
-    terms = [(U.T @ term.left @ U, V.T @ term.right @ V) for term in company.terms]
+    b, V = linalg.eigh(np.eye(target.shape[1]) if right is None else right, check_finite=False)
+    terms = [(U.T @ term.left @ U, V.T @ (V if term.right is None else term.right @ V)) for term in joined]
     own = np.outer(np.maximum(a, 0), np.maximum(b, 0))
     diagonal = own + sum(np.outer(np.diag(L), np.diag(R)) for L, R in terms)
 

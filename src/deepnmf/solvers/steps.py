@@ -45,7 +45,7 @@ class HALS:
     needs_positive_start = False
 
     def step(self, Z: Array, problem: Quadratic, n_inner: int) -> Moved:
-        if problem.right is not None:
+        if problem.right is not None or problem.kronecker:
             return AcceleratedGradient().step(Z, problem, n_inner)
         return Moved(*descend(Z, problem, n_inner))
 
@@ -137,6 +137,8 @@ class Multiplicative:
     needs_positive_start = True
 
     def step(self, Z: Array, problem: Quadratic, n_inner: int) -> Moved:
+        if problem.kronecker:
+            raise ValueError('solver="mu" splits gradients by sign, which this penalty does not allow: use another.')
         F = problem.linear
         smallest = np.finfo(Z.dtype).eps * max(float(np.abs(F).max()), np.finfo(Z.dtype).tiny)
         gains, losses = np.maximum(F, 0), np.maximum(-F, 0)
@@ -161,6 +163,8 @@ class _Split(NamedTuple):
 def _split_signs(problem: Quadratic) -> _Split | None:
     if not isinstance(problem.left, FormedGram) or (problem.left.matrix >= 0).all():
         return None
+    if problem.right is not None or problem.ridge or problem.row_sums is not None:
+        raise ValueError('solver="mu" takes entries of both signs in one Gram matrix only: use another solver.')
     return _Split(np.maximum(problem.left.matrix, 0), np.maximum(-problem.left.matrix, 0))
 
 
