@@ -35,10 +35,10 @@ def problem(name):
 
 def scales(model):
     """The top codes as optimised, with unit features, and with unit rows of what they are multiplied by."""
-    H = model.codes_[-1] * model._code_scales[-1]
+    H = model.codes_[-1] * model._learnt.code_scales[-1]
     return {
         "as optimised": H,
-        "unit C": H * np.linalg.norm(model._chain.features()[-1], axis=1),
+        "unit C": H * np.linalg.norm(model._learnt.chain.features()[-1], axis=1),
         "unit SC": model.codes_[-1],
     }
 

@@ -235,8 +235,7 @@ class ChainEstimator(BatchLearner):
 
     def _chain_to_go_on_from(self) -> Chain:
         """The factors of the fit before: penalties may hang on the scale, so in that of their optimisation."""
-        chain = self._chain.with_row_norms(self._optimised_norms, self._degree)
-        return replace(chain, factors=tuple(np.asarray(Z, dtype=np.float64) for Z in chain.factors))
+        return self._learnt.optimized_chain(self._degree)
 
     def _learn(
         self, X: Matrix, known: object, entry_weight: EntryWeight, start: Start, run: Run, on_sweep: OnSweep | None
@@ -348,23 +347,14 @@ class ChainEstimator(BatchLearner):
         penalties = [_rescaled(penalty, scale) for penalty, scale in zip(penalties, scales, strict=True)]
         if not any(chain.theta):  # scaling commutes with the chain: let the factors have it
             chain, scales = chain.rescaled(scales), [np.ones_like(scale) for scale in scales]
-        self._set_chain(chain, scales, penalties, state.chain.row_norms(), engine.dtype)
-        self.codes_ = [self._handed_out(codes)]
-        self.reconstruction_err_ = self._residual(engine, self.codes_[-1], len(self.factors_) - 1)
+        factors = [np.ascontiguousarray(Z, engine.dtype) for Z in chain.factors]
+        handed_out = Chain.of(factors, chain.theta, chain.nonnegative)
+        self._set_learnt(self._learnt_chain(handed_out, scales, penalties, state.chain.row_norms()))
+        top = self._learnt.top
+        self.codes_ = [self._learnt.handed_out(codes, top)]
+        self.reconstruction_err_ = self._residual(engine, self.codes_[-1], top)
         if self._keeps_lower_codes:
-            self.codes_ = [*self._lower_codes(engine, codes), *self.codes_]
-
-    def _handed_out(self, codes: Array) -> Array:
-        """Codes of the top layer in the form a user gets them."""
-        return codes
-
-    def _as_fitted(self, codes: Array) -> Array:
-        """Codes of the top layer as the chain has them, from the form a user gets them in."""
-        return codes
-
-    def _lower_codes(self, engine: Engine, codes: Array) -> list[Array]:
-        """Codes of the training rows on the layers below the top."""
-        return [self._encoded(engine, layer) for layer in range(len(self.factors_) - 1)]
+            self.codes_ = [*self._learnt.lower_codes(engine, codes), *self.codes_]
 
     def _check_start(self, X: Matrix, sizes: tuple[int, ...], start: Start) -> None:
         if start.warm:

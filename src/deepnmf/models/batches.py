@@ -107,7 +107,7 @@ class BatchLearner(FittedChain):
 
     def _codes_of(self, chain: Chain) -> Array:
         """Codes of the last fit in the scale and the units of its optimisation."""
-        handed_out, own = (np.linalg.norm(D, axis=1) for D in (self._decoder(chain.depth - 1), chain.decoder()))
+        handed_out, own = (np.linalg.norm(D, axis=1) for D in (self._learnt.decoder(chain.depth - 1), chain.decoder()))
         return np.asarray(self.codes_[-1]) / self._unit * np.where(own > 0, handed_out / np.where(own > 0, own, 1), 1)
 
     def _state(self) -> tuple[dict[str, Any], Arrays]:

@@ -1,6 +1,5 @@
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,7 @@ from deepnmf.models.factorization import Factorization
 from deepnmf.models.layout import Arrays, Expected, Layout, listed_numbers
 from deepnmf.models.observed import Observed
 from deepnmf.objective import Chain, CodePenalty
-from deepnmf.objective.chain import inverse_norms
-from deepnmf.solvers import encode_rows, residual_norm
+from deepnmf.solvers.learnt import LinearChain
 
 SCALES = 1e-150, 1e150  # of codes: their squares, and what is divided by these, are numbers
 
@@ -53,17 +51,16 @@ class FittedChain(Factorization):
             return rows.project(inverse.T)
 
     def _linear_decoder(self, layer: int) -> Array:
-        return self._decoder(layer)
+        return self._learnt.decoder(layer)
 
-    def _set_chain(
-        self, chain: Chain, scales: list[Array], penalties: list[CodePenalty], norms: list[Array], dtype: Any
-    ) -> None:
-        self._chain = Chain.of([np.ascontiguousarray(Z, dtype) for Z in chain.factors], chain.theta, chain.nonnegative)
-        self._code_scales = scales
-        self._code_penalties = penalties
-        self._optimised_norms = norms
-        self.factors_ = list(self._chain.factors)
-        self.features_ = self._features()
+    def _learnt_chain(self, *parts: Any) -> LinearChain:
+        """What was learnt, of its parts."""
+        return LinearChain(*parts)
+
+    def _set_learnt(self, learnt: LinearChain) -> None:
+        self._learnt = learnt
+        self.factors_ = list(learnt.chain.factors)
+        self.features_ = learnt.features()
         self.components_ = self.features_[-1]
 
     def _factor_unit(self, unit: float) -> float:
@@ -73,38 +70,21 @@ class FittedChain(Factorization):
     def _give_back(self, unit: float) -> None:
         own = self._factor_unit(unit)
         super()._give_back(unit)
-        if own == 1:
-            return
-        self.codes_ = [codes / own for codes in self.codes_]
-        chain = replace(self._chain, factors=tuple(own * Z for Z in self._chain.factors))
-        penalties = [CodePenalty(penalty.gram * own**2, penalty.l1 * unit * own) for penalty in self._code_penalties]
-        norms = [own * norm for norm in self._optimised_norms]
-        self._set_chain(chain, self._code_scales, penalties, norms, chain.factors[0].dtype)
-
-    def _features(self) -> list[Array]:
-        features = self._chain.features()
-        return [inverse_norms(C)[:, None] * C for C in features] if any(self._chain.theta) else features
-
-    def _decoder(self, layer: int) -> Array:
-        """What codes of a layer, in the scale that is handed out, are multiplied by."""
-        D = self._chain.decoder(layer)
-        return (self._code_scales[layer][:, None] * D).astype(D.dtype, copy=False)
+        if own != 1:
+            self.codes_ = [codes / own for codes in self.codes_]
+            self._set_learnt(self._learnt.in_units(unit, own))
 
     def _encoded(self, engine: Engine, layer: int) -> Array:
-        penalty = self._code_penalties[layer]
-        return encode_rows(engine, self._decoder(layer), replace(penalty, l1=penalty.l1 / engine.unit))
+        return self._learnt.encode(engine, layer, self.codes_[-1])
 
     def _decoded(self, H: Array, layer: int) -> Array:
-        return H @ self._decoder(layer).astype(H.dtype, copy=False)
+        return self._learnt.decode(H, layer)
 
     def _residual(self, engine: Engine, codes: Array, layer: int) -> float:
-        return residual_norm(engine, codes, self._decoder(layer))
+        return self._learnt.residual(engine, codes, layer)
 
     def _state(self) -> tuple[dict[str, Any], dict[str, list[Array]]]:
-        description = {"theta": self._chain.theta, "l1": [penalty.l1 for penalty in self._code_penalties]}
-        grams = [penalty.gram for penalty in self._code_penalties]
-        arrays = {"factor": self.factors_, "scale": self._code_scales, "penalty": grams}
-        return description, arrays | {"norm": self._optimised_norms}
+        return self._learnt.state()
 
     def _layout(self, description: dict[str, Any], arrays: Arrays, n_samples: int) -> Layout:
         sizes = self._sizes(self.n_features_in_, arrays["factor"])
@@ -119,7 +99,7 @@ class FittedChain(Factorization):
         }
 
     def _restore(self, description: dict[str, Any], arrays: dict[str, list[Array]]) -> None:
-        factors = arrays["factor"]
         penalties = [CodePenalty(P, l1) for P, l1 in zip(arrays["penalty"], description["l1"], strict=True)]
-        chain = Chain.of(factors, description["theta"], self._nonnegative)
-        self._set_chain(chain, arrays["scale"], penalties, arrays["norm"] or chain.row_norms(), factors[0].dtype)
+        chain = Chain.of(arrays["factor"], description["theta"], self._nonnegative)
+        norms = arrays["norm"] or chain.row_norms()
+        self._set_learnt(self._learnt_chain(chain, arrays["scale"], penalties, norms))

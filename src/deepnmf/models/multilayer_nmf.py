@@ -6,13 +6,13 @@ from typing import Any, Literal
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
-from deepnmf.arrays import Array
 from deepnmf.engines import Engine
 from deepnmf.models.activated import ActivatedEstimator
 from deepnmf.models.base import Init, KeepCodes, RandomStateLike, SolverName, Task
 from deepnmf.models.checks import per_layer
 from deepnmf.objective import Chain
 from deepnmf.solvers import History, State, pretrain
+from deepnmf.solvers.learnt import GreedyChain
 
 
 class MultilayerNMF(ActivatedEstimator):
@@ -119,9 +119,5 @@ class MultilayerNMF(ActivatedEstimator):
         history = replace(stack.history, stop_reason="max_iter") if stack.unfinished else stack.history
         return State(stack.codes, Chain.of(stack.factors, theta)), history
 
-    def _encoded(self, engine: Engine, layer: int) -> Array:
-        """Layer by layer, as it was fitted."""
-        return self._layer_by_layer(engine, layer)
-
-    def _lower_codes(self, engine: Engine, codes: Array) -> list[Array]:
-        return [self._encoded(engine, layer) for layer in range(len(self.factors_) - 1)]
+    def _learnt_chain(self, *parts: Any) -> GreedyChain:
+        return GreedyChain(*parts, activation=self._between)

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import Any, Literal
 
@@ -23,6 +24,7 @@ from deepnmf.objective import (
     UnitScaleSquaredL1Features,
 )
 from deepnmf.objective.penalties import weight_in_units
+from deepnmf.solvers.learnt import LinearChain
 
 
 class SparseDeepNMF(ActivatedEstimator):
@@ -203,18 +205,8 @@ class SparseDeepNMF(ActivatedEstimator):
         }
         return variants[variant]
 
-    def _handed_out(self, codes: Array) -> Array:
-        return np.sqrt(codes) if self.root_codes else codes
-
-    def _as_fitted(self, codes: Array) -> Array:
-        return np.square(codes) if self.root_codes else codes
-
-    def _encoded(self, engine: Engine, layer: int) -> Array:
-        codes = super()._encoded(engine, layer)
-        return self._handed_out(codes) if layer == len(self.factors_) - 1 else codes
-
-    def _decoded(self, H: Array, layer: int) -> Array:
-        return super()._decoded(self._as_fitted(H) if layer == len(self.factors_) - 1 else H, layer)
+    def _learnt_chain(self, *parts: Any) -> LinearChain:
+        return replace(super()._learnt_chain(*parts), has_roots=bool(self.root_codes))  # "Square2"
 
     def _lower_code_penalties(self, chain: Chain) -> list[CodePenalty]:
         """Codes of lower layers are problems of their own (20), penalised in "R" alone."""

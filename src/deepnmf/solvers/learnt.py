@@ -1,0 +1,217 @@
+"""What a fit of a chain has learnt: it encodes rows, decodes codes, and says what a file must hold of it.
+
+Codes are in the scale that is handed out, each in units of what it adds to the data.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+
+from deepnmf.arrays import Array
+from deepnmf.engines import Engine
+from deepnmf.objective import Activation, Chain, CodePenalty
+from deepnmf.objective.chain import inverse_norms
+from deepnmf.solvers.activated_encoding import ActivatedEncoder
+from deepnmf.solvers.encoding import decoded_residual_norm, encode_rows, residual_norm
+
+MOST_OTHERS = 256  # training rows whose codes a new row may start from
+
+
+@dataclass(frozen=True)
+class LinearChain:
+    """X ≈ H_m S_m Z_m ··· S_1 Z_1.
+
+    Parameters
+    ----------
+    chain : Chain
+        The factors as they are handed out.
+    code_scales : sequence of arrays
+        What the codes of each layer were divided by, where smoothing keeps the factors from taking it.
+    code_penalties : sequence of CodePenalty
+        The penalties of each layer's codes, in their scale.
+    optimized_norms : sequence of arrays
+        Norms of the factors' rows as they were optimized, which penalties may depend on.
+    has_roots : bool
+        Whether the top codes are handed out as their square roots.
+    """
+
+    chain: Chain
+    code_scales: Sequence[Array]
+    code_penalties: Sequence[CodePenalty]
+    optimized_norms: Sequence[Array]
+    has_roots: bool = False
+
+    @property
+    def top(self) -> int:
+        """The index of the top layer."""
+        return self.chain.depth - 1
+
+    def features(self) -> list[Array]:
+        """Every layer's features in input space, with unit norm."""
+        features = self.chain.features()
+        return [inverse_norms(C)[:, None] * C for C in features] if any(self.chain.theta) else features
+
+    def decoder(self, layer: int) -> Array:
+        """What codes of a layer are multiplied by to give the data."""
+        D = self.chain.decoder(layer)
+        return (self.code_scales[layer][:, None] * D).astype(D.dtype, copy=False)
+
+    def encode(self, engine: Engine, layer: int, training_codes: Array) -> Array:
+        """Codes of the engine's rows at a layer, with the factors fixed."""
+        penalty = self.code_penalties[layer]
+        codes = encode_rows(engine, self.decoder(layer), replace(penalty, l1=penalty.l1 / engine.unit))
+        return self.handed_out(codes, layer)
+
+    def lower_codes(self, engine: Engine, codes: Array) -> list[Array]:
+        """Codes of the training rows below the top, whose own are given as they were fitted: problems of their own."""
+        return [self.encode(engine, layer, codes) for layer in range(self.top)]
+
+    def decode(self, H: Array, layer: int) -> Array:
+        """Data that codes of a layer stand for."""
+        return self.as_fitted(H, layer) @ self.decoder(layer).astype(H.dtype, copy=False)
+
+    def residual(self, engine: Engine, codes: Array, layer: int) -> float:
+        """‖X - X̂‖_F for codes of a layer."""
+        return residual_norm(engine, self.as_fitted(codes, layer), self.decoder(layer))
+
+    def handed_out(self, codes: Array, layer: int) -> Array:
+        """Codes in the form a user gets them."""
+        return np.sqrt(codes) if self.has_roots and layer == self.top else codes
+
+    def as_fitted(self, codes: Array, layer: int) -> Array:
+        """Codes as the chain has them, from the form a user gets them in."""
+        return np.square(codes) if self.has_roots and layer == self.top else codes
+
+    def optimized_chain(self, degree: float) -> Chain:
+        """The factors in the scale that they were optimized in, f(s u) = s^degree f(u) between layers."""
+        chain = self.chain.with_row_norms(self.optimized_norms, degree)
+        return replace(chain, factors=tuple(np.asarray(Z, dtype=np.float64) for Z in chain.factors))
+
+    def in_units(self, unit: float, factor_unit: float) -> Self:
+        """The same for data times `unit`, with factors times `factor_unit`."""
+        penalties = [
+            CodePenalty(penalty.gram * factor_unit**2, penalty.l1 * unit * factor_unit)
+            for penalty in self.code_penalties
+        ]
+        return replace(
+            self,
+            chain=replace(self.chain, factors=tuple(factor_unit * Z for Z in self.chain.factors)),
+            code_penalties=penalties,
+            optimized_norms=[factor_unit * norm for norm in self.optimized_norms],
+        )
+
+    def state(self) -> tuple[dict[str, Any], dict[str, list[Array]]]:
+        """What a file must hold: a description, and lists of arrays."""
+        description = {"theta": self.chain.theta, "l1": [penalty.l1 for penalty in self.code_penalties]}
+        arrays = {
+            "factor": list(self.chain.factors),
+            "scale": list(self.code_scales),
+            "penalty": [penalty.gram for penalty in self.code_penalties],
+            "norm": list(self.optimized_norms),
+        }
+        return description, arrays
+
+    def layer_decoder(self, layer: int) -> Array:
+        """S_l Z_l between the scaled codes of two neighbouring layers."""
+        D = self.code_scales[layer][:, None] * self.chain.smoothed(layer)
+        return D if layer == 0 else D / self.code_scales[layer - 1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActivatedChain(LinearChain):
+    """X ≈ f(··· f(H_m Z_m) ···) Z_1."""
+
+    activation: Activation
+
+    def features(self) -> list[Array]:
+        """What unit codes of every layer decode to."""
+        return [self.decode(np.eye(len(Z), dtype=Z.dtype), layer) for layer, Z in enumerate(self.chain.factors)]
+
+    def encode(self, engine: Engine, layer: int, training_codes: Array) -> Array:
+        """Codes of the top layer first: those of a lower one are their values there."""
+        encoder = self.encoder(training_codes)
+        codes = encoder.values_below(encoder.encode(engine))[layer].astype(engine.dtype, copy=False)
+        return self.handed_out(codes, layer)
+
+    def lower_codes(self, engine: Engine, codes: Array) -> list[Array]:
+        """What the codes of the top stand for on the layers below."""
+        values = self.encoder(codes).values_below(codes)
+        return [V.astype(codes.dtype, copy=False) for V in values[:-1]]
+
+    def encoder(self, training_codes: Array) -> ActivatedEncoder:
+        """Solves for codes of new rows, from those of the training rows where these are a better start."""
+        decoders = [self.layer_decoder(layer) for layer in range(self.chain.depth)]
+        codes = self.as_fitted(training_codes, self.top)
+        return activated_encoder(decoders, self.activation, self.code_penalties[-1], self.chain.nonnegative, codes)
+
+    def decode(self, H: Array, layer: int) -> Array:
+        """Data that codes of a layer stand for."""
+        return decoded_through(self, self.activation, self.as_fitted(H, layer), layer)
+
+    def residual(self, engine: Engine, codes: Array, layer: int) -> float:
+        """‖X - X̂‖_F for codes of a layer."""
+        return decoded_residual_norm(engine, codes, partial(self.decode, layer=layer))
+
+    def fitted_codes(self, training_codes: Array, degree: float) -> Array:
+        """Codes of the training rows in the scale that they were optimized in."""
+        *lower, top = self.optimized_norms
+        Z = self.chain.with_row_norms(lower, degree).factors[-1]
+        return self.as_fitted(training_codes, self.top) / (top * inverse_norms(Z))
+
+
+@dataclass(frozen=True, kw_only=True)
+class GreedyChain(LinearChain):
+    """Layers fitted one upon the other, with a map between them or none; codes are found in the same way."""
+
+    activation: Activation | None = None
+
+    def features(self) -> list[Array]:
+        """Every layer's features in input space; with a map between layers, what unit codes decode to."""
+        if self.activation is None:
+            return super().features()
+        return [self.decode(np.eye(len(Z), dtype=Z.dtype), layer) for layer, Z in enumerate(self.chain.factors)]
+
+    def encode(self, engine: Engine, layer: int, training_codes: Array) -> Array:
+        """Codes of the first layer, then of the second given these, and so on."""
+        for below in range(layer + 1):
+            codes = encode_rows(engine, self.layer_decoder(below), self.code_penalties[below])
+            if below < layer:
+                fed = codes if self.activation is None else self.activation.inverse(codes, self.chain.nonnegative)
+                engine = engine.upon(fed)
+        return codes
+
+    def decode(self, H: Array, layer: int) -> Array:
+        """Data that codes of a layer stand for."""
+        if self.activation is None:
+            return super().decode(H, layer)
+        return decoded_through(self, self.activation, H, layer)
+
+    def residual(self, engine: Engine, codes: Array, layer: int) -> float:
+        """‖X - X̂‖_F for codes of a layer."""
+        if self.activation is None:
+            return super().residual(engine, codes, layer)
+        return decoded_residual_norm(engine, codes, partial(self.decode, layer=layer))
+
+
+def decoded_through(learnt: LinearChain, activation: Activation, H: Array, layer: int) -> Array:
+    """Codes of a layer carried down to the data, with a map between layers."""
+    for below in range(layer, -1, -1):
+        H = H @ learnt.layer_decoder(below).astype(H.dtype, copy=False)
+        H = activation.function(H) if below else H
+    return H
+
+
+def activated_encoder(
+    decoders: Sequence[Array], activation: Activation, penalty: CodePenalty, nonnegative: bool, others: Array
+) -> ActivatedEncoder:
+    """The encoder of a chain with these factors, in double precision, with a choice of other rows' codes."""
+    return ActivatedEncoder(
+        decoders=tuple(Z.astype(np.float64) for Z in decoders),
+        activation=activation,
+        penalty=penalty,
+        nonnegative=nonnegative,
+        others=others[:: max(1, -(-len(others) // MOST_OTHERS))].astype(np.float64),
+    )
