@@ -16,7 +16,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 import deepnmf
 from catalogue import data, explained
 from deepnmf import NMF, SSNMF, DeepNMFNetwork
-from deepnmf.engines import RowsInMemory, RowsWithHoles, Workers
+from deepnmf.engines import HoledDense, RowsInMemory, Workers
 from deepnmf.objective.pooling import Pooling
 from deepnmf.objective.terms import Labels
 from deepnmf.solvers.network import NetworkDescent
@@ -123,7 +123,8 @@ def test_the_energy_of_a_sweep_is_the_published_one(backprop):
     Y, known, weight, width, groups = PUBLISHED
     labels = Labels(np.flatnonzero(known), Y[known], weight)
     with Workers() as workers:
-        descent = NetworkDescent(RowsWithHoles(X, workers), [Pooling.centred(width, groups)], labels, backprop=backprop)
+        engine = RowsInMemory(HoledDense(X), workers)
+        descent = NetworkDescent(engine, [Pooling.centred(width, groups)], labels, backprop=backprop)
         state = descent.start(codes, factors)
         for _ in range(5):
             state = descent.advance(state)
@@ -286,8 +287,8 @@ def test_no_holes_are_the_same_as_masks_of_ones():
     labels = Labels(np.array([1, 5]), np.eye(2), 0.1)
     losses = []
     with Workers() as workers:
-        for engine in (RowsInMemory(X, workers), RowsWithHoles(X, workers)):
-            descent = NetworkDescent(engine, [Pooling.centred(3, GROUPS)], labels)
+        for rows in (X, HoledDense(X)):
+            descent = NetworkDescent(RowsInMemory(rows, workers), [Pooling.centred(3, GROUPS)], labels)
             state = descent.start(codes, factors)
             for _ in range(20):
                 state = descent.advance(state)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from deepnmf.engines import RowsInMemory, RowsWithHoles
+from deepnmf.engines import HoledDense, RowsInMemory
 from deepnmf.objective.network import Network, NetworkEnergy
 from deepnmf.objective.pooling import Pooling
 from deepnmf.objective.terms import Labels
@@ -24,7 +24,7 @@ def case(depth: int, pool_size: int, holes: bool) -> Case:
     arrays |= {f"Z_{k + 1}": rng.random((widths[k + 1], widths[k])) for k in range(depth)}
     arrays["B"] = rng.random((SIZES[depth - 1], N_CLASSES))
 
-    engine = RowsWithHoles(X, OneThread()) if holes else RowsInMemory(X, OneThread())
+    engine = RowsInMemory(HoledDense(X) if holes else X, OneThread())
     energy = NetworkEnergy(rows_input(engine), poolings, labels)
 
     def value(arrays: dict[str, np.ndarray]) -> float:

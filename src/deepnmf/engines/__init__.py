@@ -1,25 +1,29 @@
 """WHERE the rows are: passes over the data, block by block, on a thread pool."""
 
+from deepnmf.engines.blocks import Block, Dense, LowRankPlusSparse, Products, Sparse
 from deepnmf.engines.choice import is_on_cluster, rows_of
-from deepnmf.engines.holes import HoledBlock, LowRankPlusSparse, RowsWithHoles, SparseHoles, has_holes, is_holed
+from deepnmf.engines.holes import Holed, HoledDense, HoledSparse, has_holes
 from deepnmf.engines.memory import RowsInMemory
 from deepnmf.engines.protocol import Engine, Step, Sums
 from deepnmf.engines.streaming import RowSource, is_streamed, row_source
 from deepnmf.engines.threads import Workers
 
 __all__ = [
+    "Block",
+    "Dense",
     "Engine",
-    "HoledBlock",
+    "Holed",
+    "HoledDense",
+    "HoledSparse",
     "LowRankPlusSparse",
+    "Products",
     "RowSource",
     "RowsInMemory",
-    "RowsWithHoles",
-    "SparseHoles",
+    "Sparse",
     "Step",
     "Sums",
     "Workers",
     "has_holes",
-    "is_holed",
     "is_on_cluster",
     "is_streamed",
     "row_source",

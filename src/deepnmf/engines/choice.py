@@ -1,9 +1,7 @@
 """Which engine a matrix needs."""
 
-from scipy import sparse
-
 from deepnmf.arrays import Matrix
-from deepnmf.engines.holes import RowsWithHoles, has_holes, stored_if_little
+from deepnmf.engines.holes import observed_block
 from deepnmf.engines.memory import RowsInMemory
 from deepnmf.engines.protocol import CheckedSizes, Engine
 from deepnmf.engines.scaling import ScaledRows, in_units, unit_of
@@ -19,25 +17,20 @@ def rows_of(
     What is read for the first time here is checked here too. Rows are divided by `unit`, where that is None by what
     makes their size an ordinary one.
     """
-    engine = _engine_of(in_units(X, unit or 1.0), weight, workers, nonnegative)
+    engine = _engine_of(in_units(X, unit or 1.0), weight, workers, nonnegative, unit or 1.0)
     if unit is None and (unit := unit_of(engine)) != 1:
         return rows_of(X, weight, workers=workers, nonnegative=nonnegative, unit=unit)
-    engine.unit = unit
     return engine
 
 
-def _engine_of(X: Matrix, weight: Matrix | None, workers: Workers, nonnegative: bool) -> Engine:
+def _engine_of(X: Matrix, weight: Matrix | None, workers: Workers, nonnegative: bool, unit: float) -> Engine:
     if is_on_cluster(X):
         from deepnmf.engines.cluster import RowsOnCluster  # noqa: PLC0415 - dask is imported for its own arrays only
 
-        return RowsOnCluster(X, workers, CheckedSizes(nonnegative))
+        return RowsOnCluster(X, workers, unit=unit, sizes=CheckedSizes(nonnegative))
     if is_streamed(X) or isinstance(X, ScaledRows):
-        return StreamedRows(X, workers, nonnegative=nonnegative)
-    if weight is not None:
-        return RowsWithHoles(X, workers, weight)
-    if not sparse.issparse(X) and has_holes(X):
-        return RowsWithHoles(stored_if_little(X), workers)
-    return RowsInMemory(X, workers)
+        return StreamedRows(X, workers, unit=unit, nonnegative=nonnegative)
+    return RowsInMemory(observed_block(X, weight), workers, unit=unit)
 
 
 def is_on_cluster(X: Matrix) -> bool:

@@ -21,7 +21,8 @@ from dask.highlevelgraph import HighLevelGraph
 from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.engines.protocol import Engine, Step, Sums, sizes
+from deepnmf.engines.blocks import block_of
+from deepnmf.engines.protocol import Engine, Step, Sums, measure, sizes
 from deepnmf.engines.threads import Workers, blas_held
 from deepnmf.masks import with_holes
 
@@ -42,19 +43,21 @@ class RowsOnCluster(Engine):
     X : dask array of shape (n, p), not split along its columns
     workers : Workers
         The open pool that the caller's own work runs on.
+    unit : float
+        What X was divided by.
     sizes : Step
         What measures the rows, and may check them.
     """
 
-    def __init__(self, X: da.Array, workers: Workers, sizes: Step = sizes) -> None:
+    def __init__(self, X: da.Array, workers: Workers, *, unit: float = 1.0, sizes: Step = sizes) -> None:
         self.dtype = X.dtype if X.dtype == np.float32 else np.dtype(np.float64)
         self.n_samples, self.n_features = X.shape
-        self.workers = workers
+        self.workers, self.unit = workers, unit
         self._lengths = X.chunks[0]
         self._blocks = _blocks(X.astype(self.dtype, copy=False))
         self._passes = 0
         self._clients = _clients_of(X)
-        self._measure(sizes)
+        self.measured = measure(self, sizes)
 
     def sweep(
         self, rows: Sequence[Array], step: Step, out: Sequence[Array] | None = None
@@ -143,7 +146,7 @@ def _on_block(step: Step, X_b: Matrix, *rows_b: Array) -> tuple[Any, ...]:
     """New rows and, last, the sums: what a step makes of a block, wherever that is."""
     X_b = sparse.csr_array(X_b) if sparse.issparse(X_b) else _in_place(with_holes(X_b))
     with blas_held():
-        new_rows, sums = step(X_b, tuple(_in_place(rows) for rows in rows_b))
+        new_rows, sums = step(block_of(X_b), tuple(_in_place(rows) for rows in rows_b))
     return *new_rows, sums
 
 

@@ -1,73 +1,120 @@
-"""Rows of which some entries were not observed, or count less than others.
+"""Blocks of rows of which some entries were not observed, or count less than others.
 
 ½ Σ w_ij (x_ij - (HD)_ij)² with w in [0, 1] is nowhere above ½‖X̃ - HD‖² + a constant, X̃ = W∘X + (1 - W)∘H₀D₀, and
 equal to it at H₀, D₀: a descent on the completed rows is one on the observed entries. X̃ is made a block at a time, or
 never where X is sparse.
 """
 
-from collections.abc import Iterator, Sequence
+from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol, TypeGuard
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.engines.memory import RowsInMemory, rows_at
-from deepnmf.engines.protocol import Engine, Step, Sums
-from deepnmf.engines.threads import Workers
+from deepnmf.engines.blocks import (
+    Block,
+    Dense,
+    LowRankPlusSparse,
+    NormalEquations,
+    Sizes,
+    absolute_sum,
+    block_of,
+    entries_at,
+    square,
+    stored_bytes,
+    stored_rows,
+)
 
 LITTLE = 0.15  # of the entries; measured by `python -m benchmarks.observed`
 
 
 class ObservedRow(NamedTuple):
-    """Where a row was observed, what was seen there, and what it weighs."""
+    """The columns where a row was observed, the values there, and their weights."""
 
     columns: Array
     values: Array
     weights: Array
 
 
-class HoledBlock(Protocol):
-    """A block of rows, X and W."""
+class Completed(NamedTuple):
+    """X̃, and ‖X̃‖² plus what makes the fit of X̃ that of the observed entries at H₀, D₀."""
+
+    block: Block
+    sqnorm: float
+
+
+class Holed(Block):
+    """X and W. It has no products: these are of completed rows."""
+
+    is_complete = False
+    X: Matrix
+    weight: Matrix | None
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        ...
+        return self.X.shape
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.X.dtype
+
+    def __matmul__(self, right: Array) -> NoReturn:
+        raise TypeError("Rows with unobserved entries cannot be multiplied: complete them first.")
+
+    __rmatmul__ = __matmul__
+
+    @abstractmethod
     def weighted(self) -> tuple[Matrix, Matrix]:
         """W∘X and W."""
-        ...
 
+    @abstractmethod
     def observed(self, H: Array, D: Array) -> tuple[Matrix, Matrix]:
         """W∘X and W∘HD."""
-        ...
 
-    def misfit(self, H: Array, D: Array) -> float:
-        """Σ w (x - HD)²."""
-        ...
+    @abstractmethod
+    def completed(self, H: Array, D: Array) -> Completed:
+        """X̃ = W∘X + (1 - W)∘HD."""
 
-    def completed(self, H: Array, D: Array) -> tuple[Matrix, float]:
-        """X̃ = W∘X + (1 - W)∘HD, and ‖X̃‖² plus what makes its fit that of the observed entries at H, D."""
-        ...
-
-    def rows(self) -> Iterator[ObservedRow]:
+    @abstractmethod
+    def observed_rows(self) -> Iterator[ObservedRow]:
         """The rows, one by one."""
-        ...
+
+    def sizes(self) -> Sizes:
+        observed, weights = self.weighted()
+        nothing = (np.zeros(shape, observed.dtype) for shape in ((self.shape[0], 1), (1, self.shape[1])))
+        with np.errstate(over="ignore"):  # what is too large becomes infinite, and is scaled
+            sqnorm = self.misfit(*nothing)
+        return Sizes(sqnorm, observed.sum(dtype=np.float64), weights.sum(dtype=np.float64))
+
+    def column_sums(self) -> tuple[Array, Array]:
+        """Σ w x and Σ w of every column."""
+        values, weights = (np.asarray(part.sum(axis=0, dtype=np.float64)).ravel() for part in self.weighted())
+        return values, weights
+
+    def normal_equations(self, features: Array) -> Iterator[NormalEquations]:
+        """Each row over its own observed entries, in double precision."""
+        D = features.T.astype(np.float64, copy=False)
+        for place, (columns, values, weights) in enumerate(self.observed_rows()):
+            seen = D[:, columns]
+            weighted = seen * weights
+            own = weighted @ values, weighted @ seen.T
+            yield NormalEquations(slice(place, place + 1), own[0][None], own[1], seen.shape[1])
 
 
 @dataclass(frozen=True)
-class DenseHoles:
-    """NaN is not observed; what is weighs as much as `weight` says, or one."""
+class HoledDense(Holed):
+    """NaN was not observed; other entries have the weight that `weight` says, or 1."""
 
     X: Array
     weight: Array | None = None
 
     @property
-    def shape(self) -> tuple[int, int]:
-        return self.X.shape
+    def nbytes(self) -> int:
+        return self.X.nbytes
 
     @cached_property
     def _seen(self) -> Array:
@@ -77,8 +124,15 @@ class DenseHoles:
     def _weight(self) -> Array:
         return self._seen if self.weight is None else np.where(self._seen, self.weight, 0)
 
+    def rows(self, part: slice) -> "HoledDense":
+        return HoledDense(self.X[part], None if self.weight is None else self.weight[part])
+
     def weighted(self) -> tuple[Array, Array]:
         return self._weight * np.where(self._seen, self.X, 0), self._weight
+
+    def absolute_sizes(self) -> tuple[float, float]:
+        values, weights = self.weighted()
+        return absolute_sum(values), float(weights.sum(dtype=np.float64))
 
     def observed(self, H: Array, D: Array) -> tuple[Array, Array]:
         return self.weighted()[0], self._weight * (H @ D)
@@ -87,188 +141,113 @@ class DenseHoles:
         residual = np.where(self._seen, self.X - H @ D, 0)
         return float(np.sum(self._weight * np.square(residual), dtype=np.float64))
 
-    def completed(self, H: Array, D: Array) -> tuple[Array, float]:
+    def completed(self, H: Array, D: Array) -> Completed:
         model = H @ D
         if self.weight is None:
             np.copyto(model, self.X, where=self._seen)
-            return model, _square(model)
+            return Completed(Dense(model), square(model))
         residual = np.where(self._seen, self.X - model, 0)
         model += self._weight * residual
-        return model, _square(model) + float(np.sum(self._weight * (1 - self._weight) * residual**2, dtype=np.float64))
+        between = float(np.sum(self._weight * (1 - self._weight) * residual**2, dtype=np.float64))
+        return Completed(Dense(model), square(model) + between)
 
-    def rows(self) -> Iterator[ObservedRow]:
+    def observed_rows(self) -> Iterator[ObservedRow]:
         for x, seen, weight in zip(self.X, self._seen, self._weight, strict=True):
             yield ObservedRow(seen, x[seen], weight[seen])
 
+    def averaged(self, mean: Matrix, scaled_mean: Matrix) -> "HoledDense":
+        values, weights = self.weighted()
+        W = mean @ weights
+        X = (scaled_mean @ values) * _inverse_where_positive(W)
+        W = W.astype(self.dtype, copy=False)
+        return HoledDense(X.astype(self.dtype, copy=False), None if W.min() == 1 else W)
+
 
 @dataclass(frozen=True)
-class SparseHoles:
+class HoledSparse(Holed):
     """What X stores was observed, and nothing else; `weight` has the pattern of X."""
 
     X: Matrix
     weight: Matrix | None = None
 
     @property
-    def shape(self) -> tuple[int, int]:
-        return self.X.shape
+    def nbytes(self) -> int:
+        return stored_bytes(self.X)
+
+    @property
+    def stores_little(self) -> bool:
+        return self.X.nnz < LITTLE * self.shape[0] * self.shape[1]
 
     @cached_property
     def weights(self) -> Array:
         """One for each stored entry."""
         return np.ones_like(self.X.data) if self.weight is None else self.weight.data
 
+    def rows(self, part: slice) -> "HoledSparse":
+        return HoledSparse(stored_rows(self.X, part), None if self.weight is None else stored_rows(self.weight, part))
+
     def weighted(self) -> tuple[Matrix, Matrix]:
         return self._with(self.weights * self.X.data), self._with(self.weights)
 
+    def absolute_sizes(self) -> tuple[float, float]:
+        return absolute_sum(self.weights * self.X.data), float(self._with(self.weights).sum(dtype=np.float64))
+
     def observed(self, H: Array, D: Array) -> tuple[Matrix, Matrix]:
-        return self.weighted()[0], self._with(self.weights * self._model(H, D))
+        return self.weighted()[0], self._with(self.weights * entries_at(self.X, H, D))
 
     def misfit(self, H: Array, D: Array) -> float:
-        return float(np.sum(self.weights * np.square(self.X.data - self._model(H, D)), dtype=np.float64))
+        return float(np.sum(self.weights * np.square(self.X.data - entries_at(self.X, H, D)), dtype=np.float64))
 
-    def completed(self, H: Array, D: Array) -> tuple["LowRankPlusSparse", float]:
-        model = self._model(H, D)
+    def completed(self, H: Array, D: Array) -> Completed:
+        model = entries_at(self.X, H, D)
         residual = self.X.data - model
         step = self.weights * residual
         low_rank = np.einsum("ij,ij->", H.T @ H, D @ D.T, dtype=np.float64)
-        square = low_rank + np.sum(step * (2 * model + residual), dtype=np.float64)
-        return LowRankPlusSparse(H, D, self._with(step)), float(square)
+        sqnorm = low_rank + np.sum(step * (2 * model + residual), dtype=np.float64)
+        return Completed(LowRankPlusSparse(H, D, self._with(step)), float(sqnorm))
 
-    def rows(self) -> Iterator[ObservedRow]:
+    def observed_rows(self) -> Iterator[ObservedRow]:
         for begin, end in zip(self.X.indptr[:-1], self.X.indptr[1:], strict=True):
             yield ObservedRow(self.X.indices[begin:end], self.X.data[begin:end], self.weights[begin:end])
 
-    def _model(self, H: Array, D: Array) -> Array:
-        from deepnmf.engines.sampling import sampled_products  # noqa: PLC0415 - numba is loaded where it is used
+    def averaged(self, mean: Matrix, scaled_mean: Matrix) -> "HoledSparse":
+        """In the pattern of the averaged weights, zeros among the means stored too."""
+        values, weights = self.weighted()
+        W = mean @ weights
+        W.sort_indices()  # means and weights share the pattern, and SciPy sorts one of them in place
+        X = (scaled_mean @ values) * _with_data(W, _inverse_where_positive(W.data))
+        W, X = W.astype(self.dtype, copy=False), X.astype(self.dtype, copy=False)
+        places = np.repeat(np.arange(W.shape[0]), np.diff(W.indptr))
+        return HoledSparse(_with_data(W, np.asarray(X[places, W.indices], dtype=self.dtype).ravel()), W)
 
-        return sampled_products(self.X, H, D)
+    def transposed(self) -> "HoledSparse":
+        return HoledSparse(self.X.T.tocsr(), None if self.weight is None else self.weight.T.tocsr())
 
     def _with(self, data: Array) -> Matrix:
         return type(self.X)((data, self.X.indices, self.X.indptr), shape=self.X.shape, copy=False)
 
 
-@dataclass(frozen=True)
-class LowRankPlusSparse:
-    """H D + R, multiplied without being formed."""
-
-    H: Array
-    D: Array
-    R: Matrix
-
-    __array_ufunc__ = None  # an array on the left leaves the product to this class
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.R.shape
-
-    @property
-    def row_squares(self) -> Array:
-        """‖(H D + R)_i‖² of every row."""
-        from deepnmf.engines.sampling import sampled_products  # noqa: PLC0415 - numba is loaded where it is used
-
-        added = self.R.copy()
-        added.data *= 2 * sampled_products(self.R, self.H, self.D) + self.R.data
-        return np.einsum("ij,ij->i", self.H @ (self.D @ self.D.T), self.H) + np.asarray(added.sum(axis=1)).ravel()
-
-    def __matmul__(self, right: Array) -> Array:
-        return np.asarray(self.H @ (self.D @ right) + self.R @ right)
-
-    def __rmatmul__(self, left: Array) -> Array:
-        return np.asarray((left @ self.H) @ self.D + left @ self.R)
+def observed_block(X: Matrix, weight: Matrix | None = None) -> Block:
+    """X as a block: `Holed` where it has NaN or weights, stored as sparse where little of it is not NaN."""
+    if weight is not None:
+        return holed(X, weight)
+    return holed(_stored_if_little(X)) if has_holes(X) else block_of(X)
 
 
-class RowsWithHoles(RowsInMemory):
-    """Blocks are `HoledBlock`; sizes are over the observed entries, by their weights.
-
-    Parameters
-    ----------
-    X : array with NaN where nothing was observed, or CSR matrix that stores what was
-    workers : Workers
-        The open pool the passes run on.
-    weight : array or CSR matrix of the pattern of X, optional
-        Weights from 0 to 1.
-    """
-
-    is_complete = False
-    scatter = 0.0  # what a loss counts beside: the squares of other rows about these, where these are their means
-
-    def __init__(self, X: Matrix, workers: Workers, weight: Matrix | None = None) -> None:
-        self._weight = weight
-        super().__init__(X, workers, _observed_sizes)
-
-    def _rows(self, block: slice) -> HoledBlock:
-        weight = None if self._weight is None else rows_at(self._weight, block)
-        return (SparseHoles if sparse.issparse(self._X) else DenseHoles)(rows_at(self._X, block), weight)
-
-    def weighted(self) -> tuple[Matrix, Matrix]:
-        """W∘X and W, whole."""
-        return self._rows(slice(0, self.n_samples)).weighted()
-
-    def of_means(self, X: Matrix, weight: Matrix) -> "RowsWithHoles":
-        """Rows that are means of these, with which a loss is still that of these."""
-        means = RowsWithHoles(X, self.workers, weight)
-        means.scatter = self.sqnorm - means.sqnorm
-        return means
-
-    @property
-    def stores_little(self) -> bool:
-        """Whether so little was observed that rows are better fitted each on its own."""
-        return sparse.issparse(self._X) and self._X.nnz < LITTLE * self.n_samples * self.n_features
-
-    @cached_property
-    def turned(self) -> "RowsWithHoles":
-        """The columns as rows, of what is stored."""
-        X, weight = (None if matrix is None else matrix.T.tocsr() for matrix in (self._X, self._weight))
-        return RowsWithHoles(X, self.workers, weight)
-
-    def completed(self, codes: Array, decoder: Array) -> "CompletedRows":
-        """The same rows with what was not observed filled in by a model, H D."""
-        return CompletedRows(self, codes, decoder)
-
-    def filled(self) -> "CompletedRows":
-        """The same rows with each hole filled by the mean of its column."""
-        _, (sums, weights) = self.sweep((), _column_sums)
-        means = sums / np.where(weights > 0, weights, 1)
-        filled = self.completed(np.ones((self.n_samples, 1), self.dtype), means[None])
-        filled.sweep((), lambda *_: ((), ()))  # for its norm
-        return filled
+def holed(X: Matrix, weight: Matrix | None = None) -> Holed:
+    """X with NaN where nothing was observed, or a CSR matrix that stores what was; weights from 0 to 1."""
+    return HoledSparse(X, weight) if sparse.issparse(X) else HoledDense(X, weight)
 
 
-class CompletedRows(Engine):
-    """Rows with holes that a model fills, block by block.
-
-    `sqnorm` is of the last pass: ‖X̃‖², and what makes the fit of X̃ that of the observed entries.
-    """
-
-    def __init__(self, rows: RowsWithHoles, codes: Array, decoder: Array) -> None:
-        self._holed, self._codes = rows, codes
-        self._decoder = np.ascontiguousarray(decoder, dtype=rows.dtype)
-        self.n_samples, self.n_features = rows.n_samples, rows.n_features
-        self.dtype, self.workers, self.mean, self.sqnorm = rows.dtype, rows.workers, rows.mean, np.nan
-        self.size, self.unit = rows.size, rows.unit
-
-    def sweep(
-        self, rows: Sequence[Array], step: Step, out: Sequence[Array] | None = None
-    ) -> tuple[tuple[Array, ...], Sums]:
-        """Take one pass over the completed rows."""
-
-        def on_completed(block: HoledBlock, rows_b: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-            codes_b, *own = rows_b
-            X_b, square = block.completed(codes_b, self._decoder)
-            new_rows, sums = step(X_b, tuple(own))
-            return new_rows, (*sums, np.asarray(square))
-
-        new_rows, (*sums, sqnorm) = self._holed.sweep((self._codes, *rows), on_completed, out)
-        self.sqnorm = float(sqnorm) + self._holed.scatter
-        return new_rows, tuple(sums)
-
-    def upon(self, codes: Array) -> Engine:
-        """Passes over codes, which have no holes."""
-        return self._holed.upon(codes)
+def has_holes(X: Matrix) -> bool:
+    """Whether any entry is NaN, without an array of answers; sums of both signs may overflow to it."""
+    if sparse.issparse(X):
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isnan(X.sum()) and np.isnan(X).any())
 
 
-def stored_if_little(X: Array) -> Matrix:
-    """X as it is, or where little of it is not NaN, a sparse matrix that stores that."""
+def _stored_if_little(X: Array) -> Matrix:
     seen = ~np.isnan(X)
     if np.count_nonzero(seen) >= LITTLE * X.size:
         return X
@@ -276,30 +255,9 @@ def stored_if_little(X: Array) -> Matrix:
     return sparse.csr_array((X[rows, columns], (rows, columns)), shape=X.shape)
 
 
-def has_holes(X: Array) -> bool:
-    """Whether any entry is NaN, without an array of answers; sums of both signs may overflow to it."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        return bool(np.isnan(X.sum()) and np.isnan(X).any())
+def _inverse_where_positive(weights: Array) -> Array:
+    return np.divide(1, weights, out=np.zeros_like(weights), where=weights > 0)
 
 
-def is_holed(X_b: Matrix) -> TypeGuard[HoledBlock]:
-    """Whether a block is one of rows with holes."""
-    return isinstance(X_b, DenseHoles | SparseHoles)
-
-
-def _observed_sizes(X_b: HoledBlock, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-    """Σ w x², Σ w x and Σ w."""
-    observed, weights = X_b.weighted()
-    nothing = (np.zeros(shape, observed.dtype) for shape in ((X_b.shape[0], 1), (1, X_b.shape[1])))
-    with np.errstate(over="ignore"):  # what is too large is seen to be
-        sqnorm = X_b.misfit(*nothing)
-    measured = (sqnorm, observed.sum(dtype=np.float64), weights.sum(dtype=np.float64))
-    return (), tuple(np.asarray(value) for value in measured)
-
-
-def _column_sums(X_b: HoledBlock, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-    return (), tuple(np.asarray(part.sum(axis=0, dtype=np.float64)).ravel() for part in X_b.weighted())
-
-
-def _square(array: Array) -> float:
-    return float(np.einsum("ij,ij->", array, array, dtype=np.float64))
+def _with_data(pattern: Matrix, data: Array) -> Matrix:
+    return sparse.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)

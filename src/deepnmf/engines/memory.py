@@ -1,5 +1,6 @@
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from itertools import pairwise
 from threading import Lock
 from typing import Any
@@ -8,7 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.engines.protocol import Engine, Step, Sums, sizes
+from deepnmf.engines.blocks import Block, block_of
+from deepnmf.engines.protocol import Engine, Step, Sums, measure, sizes
 from deepnmf.engines.threads import Workers
 
 # Measured on 2 cores: blocks of 2 to 8 MB are within 5 % of each other; smaller ones pay for the
@@ -20,14 +22,16 @@ SMALLEST_SPLIT = 2**21
 class BlockedRows(Engine):
     """Rows in blocks, each a task of the pool."""
 
-    def __init__(self, shape: tuple[int, int], blocks: list[slice], workers: Workers, sizes: Step = sizes) -> None:
+    def __init__(
+        self, shape: tuple[int, int], blocks: list[slice], workers: Workers, *, unit: float = 1.0, sizes: Step = sizes
+    ) -> None:
         self.n_samples, self.n_features = shape
-        self.workers = workers
+        self.workers, self.unit = workers, unit
         self._blocks = blocks
-        self._measure(sizes)
+        self.measured = measure(self, sizes)
 
     @abstractmethod
-    def _items(self) -> Iterator[tuple[slice, Matrix]]:
+    def _items(self) -> Iterator[tuple[slice, Block]]:
         """The blocks in order: which rows, and these."""
 
     def sweep(
@@ -37,7 +41,7 @@ class BlockedRows(Engine):
         store = _RowStore(self.n_samples, self._empty, out)
         totals: list[Array] | None = None
 
-        def one_block(item: tuple[slice, Matrix]) -> Sums:
+        def one_block(item: tuple[slice, Block]) -> Sums:
             block, X_b = item
             new_rows, sums = step(X_b, tuple(array[block] for array in rows))
             store.put(block, new_rows)
@@ -53,7 +57,7 @@ class BlockedRows(Engine):
                     total += part
         return store.arrays, tuple(totals or ())
 
-    def _done_with(self, X_b: Matrix) -> None:
+    def _done_with(self, X_b: Block) -> None:
         """Take note that nobody looks at a block any more."""
 
     def _empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
@@ -66,26 +70,58 @@ class BlockedRows(Engine):
 
 
 class RowsInMemory(BlockedRows):
-    """Dense (C-ordered) or CSR rows that fit into memory; X itself is never copied.
+    """Rows that fit into memory; X itself is never copied.
 
     Parameters
     ----------
-    X : array or CSR matrix of shape (n, p), float32 or float64
+    X : Block, C-ordered array or CSR matrix of shape (n, p), float32 or float64
     workers : Workers
         The open pool the passes run on.
+    unit : float
+        What X was divided by.
+    sqnorm : float, optional
+        ‖X‖² of the samples, where these rows are means of groups of them.
     """
 
-    def __init__(self, X: Matrix, workers: Workers, sizes: Step = sizes) -> None:
-        self._X = X
-        self.dtype = X.dtype
-        size = X.data.nbytes + X.indices.nbytes if sparse.issparse(X) else X.nbytes
-        super().__init__(X.shape, row_blocks(X.shape[0], size), workers, sizes)
+    def __init__(self, X: Block | Matrix, workers: Workers, *, unit: float = 1.0, sqnorm: float | None = None) -> None:
+        self._X = block_of(X)
+        self.dtype, self.is_complete = self._X.dtype, self._X.is_complete
+        self._sqnorm_of_samples = sqnorm
+        super().__init__(self._X.shape, row_blocks(self._X.shape[0], self._X.nbytes), workers, unit=unit)
 
-    def _items(self) -> Iterator[tuple[slice, Matrix]]:
-        return ((block, self._rows(block)) for block in self._blocks)
+    @property
+    def sqnorm(self) -> float:
+        """‖X‖², where rows are means of groups that of the samples."""
+        return self.measured.sqnorm if self._sqnorm_of_samples is None else self._sqnorm_of_samples
 
-    def _rows(self, block: slice) -> Matrix:
-        return rows_at(self._X, block)
+    @property
+    def scatter(self) -> float:
+        """What a loss counts beside these rows."""
+        return self.sqnorm - self.measured.sqnorm
+
+    @property
+    def stores_little(self) -> bool:
+        """Whether so little was observed, and is stored, that each row is better fitted on its own."""
+        return self._X.stores_little
+
+    @cached_property
+    def _columns(self) -> "RowsInMemory":
+        return RowsInMemory(self._X.transposed(), self.workers)
+
+    def transposed(self) -> "RowsInMemory":
+        """The columns as rows, where little is stored."""
+        return self._columns
+
+    def grouped(self, places: Array, counts: Array) -> "RowsInMemory":
+        """The mean of each group of rows times √count, with the loss of the samples that these rows are."""
+        mean, scaled_mean = (_averaging(places, counts, scale) for scale in (np.ones(len(counts)), np.sqrt(counts)))
+        means = self._X.averaged(mean, scaled_mean)
+        return RowsInMemory(means, self.workers, unit=self.unit, sqnorm=self.sqnorm)
+
+    def _items(self) -> Iterator[tuple[slice, Block]]:
+        if len(self._blocks) == 1:
+            return iter([(self._blocks[0], self._X)])
+        return ((block, self._X.rows(block)) for block in self._blocks)
 
 
 class _RowStore:
@@ -104,14 +140,10 @@ class _RowStore:
             array[block] = new
 
 
-def rows_at(X: Matrix, block: slice) -> Matrix:
-    """Rows that share the values of X: slicing a sparse one would copy them, in every sweep."""
-    if not sparse.issparse(X):
-        return X[block]
-    begin, end = X.indptr[block.start], X.indptr[block.stop]
-    pointers = X.indptr[block.start : block.stop + 1] - begin
-    shape = (block.stop - block.start, X.shape[1])
-    return type(X)((X.data[begin:end], X.indices[begin:end], pointers), shape=shape, copy=False)
+def _averaging(places: Array, counts: Array, scale: Array) -> Matrix:
+    """What gives the mean of each group of rows, times the scale of the group."""
+    weights = (scale / counts)[places]
+    return sparse.csr_array((weights, (places, np.arange(len(places)))), shape=(len(counts), len(places)))
 
 
 def row_blocks(n_samples: int, size: int) -> list[slice]:

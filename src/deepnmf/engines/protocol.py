@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from deepnmf.arrays import Array, Matrix
+from deepnmf.arrays import Array
+from deepnmf.engines.blocks import Block, Sizes
+from deepnmf.engines.holes import Holed
 from deepnmf.engines.threads import Workers
 
 Sums = tuple[Array, ...]
 """Statistics that add up over the blocks of rows."""
 
-Step = Callable[[Matrix, tuple[Array, ...]], tuple[tuple[Array, ...], Sums]]
-"""``step(X_b, rows_b) -> (new_rows_b, sums_b)`` for one block of rows."""
+Step = Callable[[Any, tuple[Array, ...]], tuple[tuple[Array, ...], Sums]]
+"""``step(X_b, rows_b) -> (new_rows_b, sums_b)`` for one block of rows, a `Block` of the kind that the engine has."""
 
 
 class Engine(ABC):
@@ -25,12 +26,39 @@ class Engine(ABC):
     n_samples: int
     n_features: int
     dtype: np.dtype[Any]
-    sqnorm: float  # over the observed entries
-    mean: float
-    size: float  # the root mean square
+    measured: Sizes  # of these rows, over the observed entries
     unit: float = 1.0  # what X was divided by, see `deepnmf.engines.scaling`
     workers: Workers
-    is_complete = True  # whether every entry was observed, or has been filled in
+    is_complete: bool = True  # whether every entry was observed, or has been filled in
+
+    @property
+    def sqnorm(self) -> float:
+        """The ‖X‖² that a loss begins from."""
+        return self.measured.sqnorm
+
+    @property
+    def scatter(self) -> float:
+        """What a loss counts beside these rows: squares of samples about them, where they are means of groups."""
+        return 0.0
+
+    @property
+    def mean(self) -> float:
+        """The mean of the entries."""
+        return self.measured.total / self._n_entries
+
+    @property
+    def size(self) -> float:
+        """The root mean square of the entries."""
+        return math.sqrt(self.measured.sqnorm / self._n_entries)
+
+    @property
+    def _n_entries(self) -> float:
+        return self.measured.n_entries or 1.0  # weights may add up to less than one
+
+    @property
+    def stores_little(self) -> bool:
+        """Whether so little was observed, and is stored, that each row is better fitted on its own."""
+        return False
 
     @abstractmethod
     def sweep(
@@ -41,43 +69,100 @@ class Engine(ABC):
         `out` receives the new row arrays where it is given.
         """
 
+    @abstractmethod
+    def upon(self, codes: Array) -> "Engine":
+        """Passes over codes of these rows, as the data of a layer above."""
+
     def project(self, features: Array) -> Array:
         """X Cᵀ, one row a sample."""
         across = np.ascontiguousarray(features.T, dtype=self.dtype)  # of the layout that it has in another process too
         (projected,), _ = self.sweep((), lambda X_b, _: ((X_b @ across,), ()))
         return projected
 
-    @abstractmethod
-    def upon(self, codes: Array) -> "Engine":
-        """Passes over codes of these rows, as the data of a layer above."""
-
     def as_rows(self, array: Array) -> Array:
         """An array of all rows in the form that passes take it in."""
         return np.ascontiguousarray(array, dtype=self.dtype)
 
-    def _measure(self, sizes: Step) -> None:
-        """Take ‖X‖² and the mean in a first pass."""
-        _, (sqnorm, total, count) = self.sweep((), sizes)
-        entries = float(count) or 1.0  # weights may add up to less than one
-        self.sqnorm, self.mean = float(sqnorm), float(total) / entries
-        self.size = math.sqrt(self.sqnorm / entries)
-
     def completed(self, codes: Array, decoder: Array) -> "Engine":
-        """The same rows with what was not observed filled in by a model, H D; here nothing is missing."""
-        return self
+        """The same rows with what was not observed filled in by a model, H D."""
+        return self if self.is_complete else CompletedRows(self, codes, decoder)
 
     def filled(self) -> "Engine":
-        """The same rows with each hole filled by the mean of its column; here nothing is missing."""
-        return self
+        """The same rows with each hole filled by the mean of its column."""
+        if self.is_complete:
+            return self
+        _, (sums, weights) = self.sweep((), _column_sums)
+        means = sums / np.where(weights > 0, weights, 1)
+        return self.completed(np.ones((self.n_samples, 1), self.dtype), means[None])
+
+    def transposed(self) -> "Engine":
+        """The columns as rows, where little is stored."""
+        raise TypeError(f"{type(self).__name__} has no columns at hand.")
+
+    def grouped(self, places: Array, counts: Array) -> "Engine":
+        """The mean of each group of rows times √count, with the loss of the samples that these rows are.
+
+        `places` are the groups of the samples, `counts` their sizes.
+        """
+        raise TypeError(f"{type(self).__name__} has not all rows at hand, as means of groups need them.")
 
 
-def sizes(X_b: Matrix, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+class CompletedRows(Engine):
+    """Rows with holes that a model fills, block by block."""
+
+    def __init__(self, holed: Engine, codes: Array, decoder: Array) -> None:
+        self._holed, self._codes = holed, codes
+        self._decoder = np.ascontiguousarray(decoder, dtype=holed.dtype)
+        self.n_samples, self.n_features, self.dtype = holed.n_samples, holed.n_features, holed.dtype
+        self.workers, self.measured, self.unit = holed.workers, holed.measured, holed.unit
+        self._sqnorm: float | None = None
+
+    @property
+    def sqnorm(self) -> float:
+        """‖X̃‖², and what makes the fit of X̃ that of the observed entries: any pass finds it, else one is made."""
+        if self._sqnorm is None:
+            self.sweep((), _nothing)
+        return self._sqnorm or 0.0
+
+    def sweep(
+        self, rows: Sequence[Array], step: Step, out: Sequence[Array] | None = None
+    ) -> tuple[tuple[Array, ...], Sums]:
+        """Take one pass over the completed rows."""
+        completing = _CompletingStep(self._decoder, step)
+        new_rows, (*sums, sqnorm) = self._holed.sweep((self._codes, *rows), completing, out)
+        self._sqnorm = float(sqnorm) + self._holed.scatter
+        return new_rows, tuple(sums)
+
+    def upon(self, codes: Array) -> Engine:
+        """Passes over codes, which have no holes."""
+        return self._holed.upon(codes)
+
+
+@dataclass(frozen=True)
+class _CompletingStep:
+    """A step on the completed block; its sums, and ‖X̃_b‖²."""
+
+    decoder: Array
+    step: Step
+
+    def __call__(self, X_b: Holed, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        codes, *own = rows
+        completed = X_b.completed(codes, self.decoder)
+        new_rows, sums = self.step(completed.block, tuple(own))
+        return new_rows, (*sums, np.asarray(completed.sqnorm))
+
+
+def _nothing(*_: object) -> tuple[tuple[Array, ...], Sums]:
+    return (), ()
+
+
+def _column_sums(X_b: Holed, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+    return (), X_b.column_sums()
+
+
+def sizes(X_b: Block, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
     """‖X_b‖², the sum of its entries, and how many there are."""
-    values = X_b.data[None] if sparse.issparse(X_b) else X_b
-    with np.errstate(over="ignore"):  # what is too large is seen to be
-        sqnorm = np.einsum("ij,ij->", values, values, dtype=np.float64)
-    count = X_b.shape[0] * X_b.shape[1]
-    return (), (np.asarray(sqnorm), np.asarray(values.sum(dtype=np.float64)), np.asarray(count))
+    return (), tuple(np.asarray(value) for value in X_b.sizes())
 
 
 @dataclass(frozen=True)
@@ -86,11 +171,16 @@ class CheckedSizes:
 
     nonnegative: bool
 
-    def __call__(self, X_b: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+    def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         """Check a block and measure it."""
-        values = X_b.data if sparse.issparse(X_b) else X_b
-        if not np.isfinite(values.sum(dtype=np.float64)):
+        _, measured = sizes(X_b, rows)
+        if not np.isfinite(measured[1]):
             raise ValueError("Input X contains NaN or infinity, and rows that are not in memory must be whole.")
-        if self.nonnegative and values.min(initial=0) < 0:
+        if self.nonnegative and X_b.minimum() < 0:
             raise ValueError("Negative values in data passed to a nonnegative model (input X).")
-        return sizes(X_b, rows)
+        return (), measured
+
+
+def measure(engine: Engine, step: Step = sizes) -> Sizes:
+    """Take the sizes of the rows in a first pass."""
+    return Sizes(*map(float, engine.sweep((), step)[1]))

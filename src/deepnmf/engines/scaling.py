@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.engines.holes import is_holed
+from deepnmf.engines.blocks import Block
 from deepnmf.engines.protocol import Engine, Sums
 from deepnmf.engines.streaming import RowSource, is_streamed
 
@@ -80,10 +79,5 @@ def typical_size(engine: Engine) -> float:
     return float(total) / (float(count) or 1.0)
 
 
-def _absolute(X_b: Matrix, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-    """Σ|x| and how many there are, by their weights where they have any."""
-    values, weights = X_b.weighted() if is_holed(X_b) else (X_b, None)
-    entries = values.data if sparse.issparse(values) else values
-    count = X_b.shape[0] * X_b.shape[1] if weights is None else weights.sum(dtype=np.float64)
-    with np.errstate(over="ignore"):
-        return (), (np.asarray(np.abs(entries).sum(dtype=np.float64)), np.asarray(count))
+def _absolute(X_b: Block, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+    return (), tuple(np.asarray(value) for value in X_b.absolute_sizes())

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeGuard
 import numpy as np
 
 from deepnmf.arrays import Array
+from deepnmf.engines.blocks import Block, Dense
 from deepnmf.engines.memory import BlockedRows, row_blocks
 from deepnmf.engines.protocol import CheckedSizes
 from deepnmf.engines.threads import Workers, read_ahead
@@ -130,19 +131,21 @@ class StreamedRows(BlockedRows):
         The open pool the passes run on.
     nonnegative : bool
         Whether a negative entry is an error.
+    unit : float
+        What the rows were divided by.
     """
 
-    def __init__(self, source: RowSource, workers: Workers, *, nonnegative: bool) -> None:
+    def __init__(self, source: RowSource, workers: Workers, *, nonnegative: bool, unit: float = 1.0) -> None:
         self._source = source
         self.dtype = source.dtype if source.dtype == np.float32 else np.dtype(np.float64)
         n_samples, n_features = source.shape
         self._rooms: deque[Array] = deque()
         blocks = row_blocks(n_samples, n_samples * n_features * self.dtype.itemsize)
         self._longest = max(block.stop - block.start for block in blocks)
-        super().__init__(source.shape, blocks, workers, CheckedSizes(nonnegative))
+        super().__init__(source.shape, blocks, workers, unit=unit, sizes=CheckedSizes(nonnegative))
 
-    def _items(self) -> Iterator[tuple[slice, Array]]:
-        return read_ahead(self._read, self._blocks)
+    def _items(self) -> Iterator[tuple[slice, Block]]:
+        return ((rows, Dense(X_b)) for rows, X_b in read_ahead(self._read, self._blocks))
 
     def _read(self, block: slice) -> tuple[slice, Array]:
         try:
@@ -151,10 +154,10 @@ class StreamedRows(BlockedRows):
             room = np.empty((self._longest, self.n_features), self.dtype)
         return block, self._source.read(block, room).astype(self.dtype, copy=False)
 
-    def _done_with(self, X_b: Array) -> None:
+    def _done_with(self, X_b: Any) -> None:
         """Keep the room for another block: new memory has to be cleared by the system first, page by page."""
-        if X_b.base is not None:
-            self._rooms.append(X_b.base)
+        if X_b.X.base is not None:
+            self._rooms.append(X_b.X.base)
 
     def _empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         """In memory, or in a file without a name that is gone with the array."""

@@ -4,15 +4,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
-from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Engine, RowsInMemory, RowsWithHoles, Workers
-from deepnmf.engines.scaling import in_units
+from deepnmf.engines import Workers
 from deepnmf.models.base import Init, RandomStateLike, Start, Task
 from deepnmf.models.labels import UNKNOWN, check_two_classes, described_classes, restored_classes, split_labels
 from deepnmf.models.nmf import PlainNMF
-from deepnmf.models.observed import EntryWeight, Observed, observed
+from deepnmf.models.observed import EntryWeight
 from deepnmf.models.resuming import Keeping
 from deepnmf.solvers import NNDSVD, History, OnSweep, Run
 
@@ -32,35 +30,10 @@ class Groups:
         places[unknown] = n_classes + np.arange(np.count_nonzero(unknown))
         return cls(places, np.bincount(places))
 
-    def weighted_means(self, X: Matrix) -> Matrix:
-        """D^½ X̄, the mean of each group times √count, summed in double precision."""
-        return self._averaged(X, np.sqrt(self.counts)).astype(X.dtype, copy=False)
-
-    def weighted_means_of_observed(self, rows: RowsWithHoles) -> Observed:
-        """The same of what was observed, and its weight, on average over the group."""
-        seen, weight = rows.weighted()
-        weights = self._averaged(weight, np.ones(len(self.counts)))
-        means = self._averaged(seen, np.sqrt(self.counts)) * inverse_where_positive(weights)
-        return observed(means.astype(rows.dtype, copy=False), weights.astype(rows.dtype, copy=False))
-
-    def _averaged(self, X: Matrix, scale: Array) -> Matrix:
-        """The mean of each group, times what is given for it."""
-        n = len(self.places)
-        weights = (scale / self.counts)[self.places]
-        indicator = sparse.csr_array((weights, (self.places, np.arange(n))), shape=(len(self.counts), n))
-        return indicator @ X
-
     def expanded(self, weighted_codes: Array) -> Array:
         """A V, one row a sample, from D^½ V."""
         V = weighted_codes / np.sqrt(self.counts)[:, None]
         return V.astype(weighted_codes.dtype, copy=False)[self.places]
-
-
-def inverse_where_positive(weights: Matrix) -> Matrix:
-    """1/w, and 0 where w is: of a sparse matrix, of what it stores."""
-    if sparse.issparse(weights):
-        return sparse.csr_array((inverse_where_positive(weights.data), weights.indices, weights.indptr), weights.shape)
-    return np.divide(1, weights, out=np.zeros_like(weights), where=weights > 0)
 
 
 class CNMF(PlainNMF):
@@ -202,20 +175,11 @@ class CNMF(PlainNMF):
             engine = self._rows(data, workers)
             run.unit = engine.unit
             task = Task(sizes, self._start_in_units(start, engine.unit), (), run, on_sweep)
-            grouped = self._grouped(engine, in_units(X, engine.unit), groups)
+            # With ‖X‖² of all samples, the loss on the means counts the scatter within the groups.
+            grouped = engine.grouped(groups.places, groups.counts) if len(self.classes_) else engine
             state, history = self._optimise(grouped, task)
             self._keep(engine, replace(state, codes=groups.expanded(state.codes)))
         return history
-
-    def _grouped(self, engine: Engine, X: Matrix, groups: Groups) -> Engine:
-        """Rows to optimise on; with ‖X‖² of all samples their loss counts the scatter within the groups."""
-        if not len(self.classes_):
-            return engine
-        if isinstance(engine, RowsWithHoles):
-            return engine.of_means(*groups.weighted_means_of_observed(engine))
-        grouped = RowsInMemory(groups.weighted_means(X), engine.workers)
-        grouped.sqnorm = engine.sqnorm
-        return grouped
 
     def _check_rank_of_groups(self, size: int, shape: tuple[int, int]) -> None:
         if len(self.classes_) and self.init in NNDSVD and size > min(shape):

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Engine, RowsWithHoles, Workers
+from deepnmf.engines import Engine, Workers
 from deepnmf.models.checks import factor_shapes
 from deepnmf.models.factorization import Factorization
 from deepnmf.models.layout import Arrays, Expected, Layout, listed_numbers
@@ -46,7 +46,7 @@ class FittedChain(Factorization):
         X = self._validated(X, reset=False)
         with Workers() as workers:
             rows = self._rows(Observed(X), workers, unit=1.0)
-            if isinstance(rows, RowsWithHoles):
+            if not rows.is_complete:
                 raise ValueError("X has NaN, and project multiplies whole rows; encode leaves out what is missing.")
             return rows.project(inverse.T)
 

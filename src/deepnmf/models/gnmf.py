@@ -4,7 +4,6 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array
 
@@ -149,8 +148,7 @@ class GNMF(ShallowEstimator):
             raise ValueError(
                 f"n_neighbors is {self.n_neighbors}, but X has {X.shape[0]} samples: each has fewer others than that."
             )
-        holes = not sparse.issparse(X) and has_holes(X)
-        return symmetric(neighbour_graph(X, self.n_neighbors, holes=holes))
+        return symmetric(neighbour_graph(X, self.n_neighbors, holes=has_holes(X)))
 
 
 def _checked(graph: Matrix, n_samples: int) -> Matrix:

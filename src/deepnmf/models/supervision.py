@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-from scipy import sparse
-
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import has_holes, is_streamed
 from deepnmf.objective import GraphPenalty, Penalty
@@ -16,7 +14,7 @@ def label_graphs(
     """One penalty an attribute; what weighs nothing or joins nobody is left out."""
     if kind != "binary" and is_streamed(X):
         raise ValueError(f'label_graph="{kind}" weighs edges by rows, and X is read block by block; use "binary".')
-    if kind != "binary" and not sparse.issparse(X) and has_holes(X):
+    if kind != "binary" and has_holes(X):
         raise ValueError(f'label_graph="{kind}" weighs edges by whole rows, and X has NaN; use "binary".')
     if kind == "dot" and X.min() < 0:
         raise ValueError('label_graph="dot" weighs edges by x_i·x_j and needs X >= 0; use "binary" or "rbf".')

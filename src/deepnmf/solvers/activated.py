@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Engine, Sums
+from deepnmf.arrays import Array
+from deepnmf.engines import Block, Engine, Sums
 from deepnmf.objective import ActivatedObjective, ActivatedRows, Chain, Slope, Statistics
 from deepnmf.solvers.descent import lifted, over_columns, rounding
 from deepnmf.solvers.least_squares import free_factor
@@ -58,7 +58,7 @@ class _CodesStep:
     lowest: Array
 
     @np.errstate(over="ignore", invalid="ignore")  # slopes that are no numbers move nothing
-    def __call__(self, X_b: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+    def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         H, sizes, *pulled = rows
         problem = self.problem.of_rows(pulled)
         F = X_b @ self.lowest.T
@@ -75,7 +75,7 @@ class _StatisticsStep:
     problem: ActivatedRows
     layers: tuple[int, ...]
 
-    def __call__(self, X_b: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+    def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         H = rows[0]
         with np.errstate(over="ignore", invalid="ignore"):  # a step too far is taken back
             values = self.problem.values_below(H)

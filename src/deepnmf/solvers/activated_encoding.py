@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import sparse
 
-from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Engine, Sums
+from deepnmf.arrays import Array
+from deepnmf.engines import Block, Engine, Sums
 from deepnmf.objective import ActivatedRows, Activation, CodePenalty
 from deepnmf.objective.ladder import Ladder
 from deepnmf.solvers.encoding import solve_rows
@@ -54,11 +53,11 @@ class ActivatedEncoder:
         widest = max(self.decoders[0].shape)
         return int(np.clip(BATCH_ENTRIES // widest, SMALLEST_BATCH, LARGEST_BATCH))
 
-    def _encode_block(self, X_b: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+    def _encode_block(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         n = X_b.shape[0]
         F, H, sizes = np.empty((n, len(self.decoders[0]))), np.empty((n, len(self.decoders[-1]))), np.empty(n)
         for part in self._batches(np.arange(n)):
-            F[part] = (self._filled_up(_dense(X_b[part])) @ self.decoders[0].T)[: len(part)]
+            F[part] = (self._filled_up(X_b.dense(part)) @ self.decoders[0].T)[: len(part)]
             start = self._best_start(self._filled_up(F[part]))
             H[part], sizes[part] = start[: len(part)], first_step_sizes(self._problem, start)[: len(part)]
         unfinished = np.arange(n)
@@ -113,7 +112,3 @@ class ActivatedEncoder:
         """The Gram matrix of every layer's own problem."""
         *lower, top = (Z @ Z.T for Z in self.decoders)
         return [*lower, top + self.penalty.gram]
-
-
-def _dense(X: Matrix) -> Array:
-    return np.asarray(X.toarray() if sparse.issparse(X) else X)

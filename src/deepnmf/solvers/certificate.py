@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Sums, is_holed
+from deepnmf.arrays import Array
+from deepnmf.engines import Block, Sums
 from deepnmf.objective import Chain, Statistics
 from deepnmf.objective.quadratic import inner
 from deepnmf.solvers.descent import ChainDescent, relative
@@ -37,12 +37,11 @@ class _GradientStep:
     gram: Array
     l1: float
 
-    def __call__(self, X_b: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+    def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         H, *pulls = rows
-        whole = X_b.completed(H, self.decoder)[0] if is_holed(X_b) else X_b
-        target = whole @ self.decoder.T - self.l1
+        target = X_b @ self.decoder.T - self.l1
         gradient = sum(pulls, start=H @ self.gram - target)
-        sums = (H.T @ whole, H.T @ H, H.sum(axis=0, dtype=np.float64))
+        sums = (H.T @ X_b, H.T @ H, H.sum(axis=0, dtype=np.float64))
         return (), (*sums, np.array([_violation(H, gradient), inner(target, target)]))
 
 
@@ -53,7 +52,7 @@ def _codes_residual(descent: ChainDescent, codes: Array, chain: Chain) -> tuple[
     step = _GradientStep(D.astype(engine.dtype), (D @ D.T + penalty.gram).astype(engine.dtype), penalty.l1)
     products = graphs.products(codes)
     pulls = [LH @ S.astype(LH.dtype) for LH, S in zip(products, graphs.metrics(chain), strict=True)]
-    _, (M, K, code_sums, (violation, size)) = engine.sweep((codes, *pulls), step)
+    _, (M, K, code_sums, (violation, size)) = engine.completed(codes, D).sweep((codes, *pulls), step)
     joint = graphs.joint([codes.T @ LH for LH in products])
     stats = Statistics(M, K, code_sums, engine.sqnorm, joint)
     return stats, relative(violation, size)

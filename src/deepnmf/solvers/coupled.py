@@ -6,8 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Engine, RowsWithHoles, Sums
+from deepnmf.arrays import Array
+from deepnmf.engines import Block, Engine, Sums
 from deepnmf.objective import Chain, CodePenalty, FormedGram, Graphs, Objective, Quadratic, Statistics
 from deepnmf.objective.quadratic import inner
 from deepnmf.solvers.descent import ChainDescent, State, inner_steps, relative
@@ -39,7 +39,7 @@ class _RowsStep:
 
     grams: tuple[FormedGram, ...]  # one a group of rows
 
-    def __call__(self, _: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+    def __call__(self, _: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         H, target, groups = rows
         new, violation = np.empty_like(H), 0.0
         for group in np.unique(groups):
@@ -131,7 +131,7 @@ class CoupledDescent(ChainDescent):
     def _statistics(self, data: Engine, codes: Array) -> Statistics:
         products = self.objective.graphs.products(codes)
 
-        def step(X_b: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        def step(X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
             H, *products_b = rows
             sums = (H.T @ X_b, H.T @ H, H.sum(axis=0, dtype=np.float64))
             return (), (*sums, *(H.T @ product for product in products_b))
@@ -164,6 +164,6 @@ def linear_descent(engine: Engine, objective: Objective, solver: Solver) -> Chai
     """Sweeps of a linear chain, its samples coupled or not, much of them observed or little."""
     if objective.graphs:
         return CoupledDescent(engine, objective, solver)
-    if isinstance(engine, RowsWithHoles) and engine.stores_little and not objective.penalties:
+    if engine.stores_little and not objective.penalties:
         return ObservedDescent(engine, objective, solver)
     return ChainDescent(engine, objective, solver)

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Engine, Sums, Workers
+from deepnmf.arrays import Array
+from deepnmf.engines import Block, Engine, Sums, Workers
 from deepnmf.objective import Chain, FormedGram, Objective, Quadratic, Statistics
 from deepnmf.objective.gram import affordable_steps, left_cost
 from deepnmf.objective.quadratic import inner
@@ -65,7 +65,7 @@ class CodesStep:
     beta: float
 
     @np.errstate(over="ignore", invalid="ignore")  # a sweep that leaves the numbers is taken back
-    def __call__(self, X_b: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+    def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         target = X_b @ self.features
         size = inner(target, target)
         if self.l1:

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Engine, HoledBlock, Sums, is_holed
+from deepnmf.arrays import Array
+from deepnmf.engines import Block, Engine, Sums
+from deepnmf.engines.blocks import DENSE_ROWS, NormalEquations
 from deepnmf.objective import CodePenalty
 
 MOST_PASSES = 2000
-DENSE_ROWS = 64
 WARM_PASSES = 20
 TOLERANCE = 1e-10
 SINGULAR = 1e-10  # the smallest eigenvalue of features at unit norm beside the largest, where codes are not unique
@@ -60,25 +59,18 @@ class _EncodeStep:
     penalty: CodePenalty
     dtype: np.dtype[Any]
 
-    def __call__(self, X_b: Matrix, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-        if is_holed(X_b):
-            codes = _solve_observed(X_b, self.features.T.astype(np.float64, copy=False), self.penalty)
-        else:
-            target = (X_b @ self.features).astype(np.float64, copy=False)
-            codes = solve_rows(self.gram, target - self.penalty.l1)
+    def __call__(self, X_b: Block, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        codes = np.empty((X_b.shape[0], len(self.gram)))
+        for own in X_b.normal_equations(self.features):
+            target = own.target.astype(np.float64, copy=False) - self.penalty.l1
+            codes[own.rows] = solve_rows(self._gram(own), target)
         return (codes.astype(self.dtype, copy=False),), ()
 
-
-def _solve_observed(X_b: HoledBlock, D: Array, penalty: CodePenalty) -> Array:
-    """Each row over its own observed entries."""
-    codes = np.empty((X_b.shape[0], len(D)))
-    for code, (columns, values, weights) in zip(codes, X_b.rows(), strict=True):
-        seen = D[:, columns]
-        weighted = seen * weights
-        gram = weighted @ seen.T + penalty.gram
-        few = len(columns) < len(D)
-        code[:] = solve_rows(_with_ridge(gram) if few else gram, (weighted @ values - penalty.l1)[None])[0]
-    return codes
+    def _gram(self, own: NormalEquations) -> Array:
+        if own.gram is None:
+            return self.gram
+        gram = own.gram + self.penalty.gram
+        return _with_ridge(gram) if own.n_observed < len(gram) else gram
 
 
 def solve_rows(gram: Array, F: Array) -> Array:
@@ -118,12 +110,11 @@ def residual_norm(engine: Engine, codes: Array, decoder: Array) -> float:
 def decoded_residual_norm(engine: Engine, codes: Array, decode: Callable[[Array], Array]) -> float:
     """‖X - decode(H)‖_F, a few dense rows at a time."""
 
-    def square(X_b: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+    def square(X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         total = 0.0
         for start in range(0, len(rows[0]), DENSE_ROWS):
             part = slice(start, start + DENSE_ROWS)
-            X_part = X_b[part].toarray() if sparse.issparse(X_b) else X_b[part]
-            total += float(np.sum(np.square(X_part - decode(rows[0][part])), dtype=np.float64))
+            total += float(np.sum(np.square(X_b.dense(part) - decode(rows[0][part])), dtype=np.float64))
         return (), (np.asarray(total),)
 
     _, (total,) = engine.sweep((codes,), square)
@@ -134,25 +125,5 @@ def decoded_residual_norm(engine: Engine, codes: Array, decode: Callable[[Array]
 class _ResidualStep:
     decoder: Array
 
-    def __call__(self, X_b: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-        return (), (np.asarray(_square_residual(X_b, rows[0], self.decoder)),)
-
-
-def _square_residual(X_b: Matrix, H: Array, D: Array) -> float:
-    if is_holed(X_b):
-        return float(X_b.misfit(H, D))
-    return (_sparse_residual if sparse.issparse(X_b) else _dense_residual)(X_b, H, D)
-
-
-def _dense_residual(X_b: Array, H: Array, D: Array) -> float:
-    residual = H @ D
-    residual -= X_b
-    return float(np.einsum("ij,ij->", residual, residual, dtype=np.float64))
-
-
-def _sparse_residual(X_b: Matrix, H: Array, D: Array) -> float:
-    """Never as wide as X: ‖X‖² - 2<XDᵀ, H> + <HᵀH, DDᵀ> in double precision."""
-    H, D = H.astype(np.float64, copy=False), D.astype(np.float64, copy=False)
-    values = X_b.data.astype(np.float64, copy=False)
-    cross = np.einsum("ij,ij->", X_b @ D.T, H)
-    return float(values @ values - 2 * cross + np.einsum("ij,ij->", H.T @ H, D @ D.T))
+    def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        return (), (np.asarray(X_b.misfit(rows[0], self.decoder)),)

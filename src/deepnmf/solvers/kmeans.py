@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
-from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Engine, LowRankPlusSparse, Sums
+from deepnmf.arrays import Array
+from deepnmf.engines import Block, Engine, Sums
 
 RESTARTS = 4
 MOST_PASSES = 30
@@ -38,8 +37,8 @@ def _row(engine: Engine, index: int) -> Array:
 
 
 def _square_distances(engine: Engine, centre: Array) -> Array:
-    def distances(X_b: Matrix, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-        return (_square_norms(X_b) - 2 * np.asarray(X_b @ centre) + centre @ centre,), ()
+    def distances(X_b: Block, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        return (X_b.row_squares() - 2 * np.asarray(X_b @ centre) + centre @ centre,), ()
 
     (squares,), _ = engine.sweep((), distances)
     return np.maximum(squares, 0)
@@ -63,19 +62,11 @@ class _Assignment:
 
     centres: Array
 
-    def __call__(self, X_b: Matrix, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+    def __call__(self, X_b: Block, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         C = self.centres
         squares = np.asarray(-2 * (X_b @ C.T)) + np.einsum("ij,ij->i", C, C)
         cluster = squares.argmin(axis=1)
         member = np.zeros((len(cluster), len(C)))
         member[np.arange(len(cluster)), cluster] = 1
-        spread = _square_norms(X_b).sum() + squares.min(axis=1).sum()
+        spread = X_b.row_squares().sum() + squares.min(axis=1).sum()
         return (), (member.T @ X_b, member.sum(axis=0), np.asarray(spread))
-
-
-def _square_norms(X_b: Matrix) -> Array:
-    if isinstance(X_b, LowRankPlusSparse):
-        return X_b.row_squares
-    if sparse.issparse(X_b):
-        return np.asarray(X_b.multiply(X_b).sum(axis=1)).ravel()
-    return np.asarray(np.einsum("ij,ij->i", X_b, X_b))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.engines import RowsWithHoles, SparseHoles, Sums
+from deepnmf.engines import Engine, HoledSparse, Sums
 from deepnmf.objective import Chain
 from deepnmf.solvers.descent import MOST_INNER, ChainDescent, State, Sweep, extrapolated, relative
 from deepnmf.solvers.starts import statistics
@@ -20,7 +20,7 @@ class ObservedStep:
     features: Array
     nonnegative: bool
 
-    def __call__(self, X_b: SparseHoles, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+    def __call__(self, X_b: HoledSparse, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         """Make passes over the entries of their codes."""
         from deepnmf.solvers.kernels import descend_observed  # noqa: PLC0415 - numba is loaded where it is used
 
@@ -37,8 +37,6 @@ class ObservedDescent(ChainDescent):
     observed it takes hundreds. Here codes and Z_1 are fitted to their own entries; the factors above to completed rows.
     """
 
-    engine: RowsWithHoles
-
     def _sweep(self, state: State, departure: Chain) -> Sweep:
         """Update codes and factors, from the factors given."""
         D = departure.decoder()
@@ -48,7 +46,7 @@ class ObservedDescent(ChainDescent):
         if chain.depth > 1:
             chain, upper_optimality, loss = self._update_upper(chain, rows[0])
             optimality = max(optimality, upper_optimality)
-        return Sweep(rows, chain, loss, max(codes_optimality, optimality), self.engine.sqnorm)
+        return Sweep(rows, chain, loss, max(codes_optimality, optimality), self.engine.measured.sqnorm)
 
     def _extrapolated(self, state: State, codes: Array) -> tuple[Array, ...]:
         if not self.solver.extrapolates:
@@ -62,7 +60,7 @@ class ObservedDescent(ChainDescent):
         A = chain.above(0)
         codes = codes if A is None else codes @ A.astype(codes.dtype, copy=False)
         columns, optimality, misfit = self._fitted(
-            self.engine.turned, chain.factors[0].T, codes, nonnegative=chain.nonnegative
+            self.engine.transposed(), chain.factors[0].T, codes, nonnegative=chain.nonnegative
         )
         return chain.with_factor(0, columns.T.astype(np.float64)), optimality, 0.5 * (misfit + self.engine.scatter)
 
@@ -71,9 +69,7 @@ class ObservedDescent(ChainDescent):
         chain, optimality = self.update_factors(chain, stats, MOST_INNER, lowest=1)
         return chain, optimality, self.objective.value(chain, stats)
 
-    def _fitted(
-        self, engine: RowsWithHoles, rows: Array, features: Array, *, nonnegative: bool
-    ) -> tuple[Array, float, float]:
+    def _fitted(self, engine: Engine, rows: Array, features: Array, *, nonnegative: bool) -> tuple[Array, float, float]:
         """Rows moved towards their optimum, how far from it they were, and their misfit."""
         features = np.ascontiguousarray(features, dtype=engine.dtype)
         step = ObservedStep(features, nonnegative)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from deepnmf.arrays import Array
-from deepnmf.engines import Engine, HoledBlock, RowsWithHoles, Sums
+from deepnmf.engines import Engine, Holed, Sums
 from deepnmf.objective.network import Input
 from deepnmf.objective.terms import GramFit, Pulls, Term
 from deepnmf.solvers.encoding import residual_norm
@@ -12,7 +12,7 @@ from deepnmf.solvers.starts import statistics
 
 def rows_input(engine: Engine) -> Input:
     """½‖W∘(X - H Z)‖², W the mask of what was observed."""
-    return HoledRows(engine) if isinstance(engine, RowsWithHoles) else CompleteRows(engine)
+    return CompleteRows(engine) if engine.is_complete else HoledRows(engine)
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class _HoledCodes:
         return _holed_fit(self.engine, V, self.Z)
 
     def pulls(self, V: Array) -> Pulls:
-        def step(X_b: HoledBlock, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        def step(X_b: Holed, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
             return tuple(part @ self.Z.T for part in X_b.observed(rows[0], self.Z)), ()
 
         (up, down), _ = self.engine.sweep((V,), step)
@@ -70,7 +70,7 @@ class _HoledFactor:
     def pulls(self, V: Array) -> Pulls:
         Z = V.T.astype(self.H.dtype, copy=False)
 
-        def step(X_b: HoledBlock, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        def step(X_b: Holed, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
             return (), tuple(part.T @ rows[0] for part in X_b.observed(rows[0], Z))
 
         _, (up, down) = self.engine.sweep((self.H,), step)

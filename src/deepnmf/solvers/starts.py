@@ -3,8 +3,8 @@
 import numpy as np
 from scipy import linalg
 
-from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Engine, Sums
+from deepnmf.arrays import Array
+from deepnmf.engines import Block, Engine, Sums
 from deepnmf.objective import Chain, CodePenalty, Statistics
 from deepnmf.solvers.encoding import encode_rows
 from deepnmf.solvers.kmeans import kmeans_centres
@@ -126,6 +126,6 @@ def statistics(engine: Engine, codes: Array) -> Statistics:
     return Statistics(M, K, sums, engine.sqnorm)
 
 
-def _add_up(X_b: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+def _add_up(X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
     H = rows[0].astype(np.float64, copy=False)
     return (), (np.ascontiguousarray(rows[0].T) @ X_b, H.T @ H, H.sum(axis=0))

@@ -1,8 +1,8 @@
 import numpy as np
 from scipy import linalg
 
-from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Engine, Sums
+from deepnmf.arrays import Array
+from deepnmf.engines import Block, Engine, Sums
 
 OVERSAMPLING = 10
 POWER_STEPS = 4
@@ -55,7 +55,7 @@ def _gram(engine: Engine) -> Array:
     """XᵀX of few columns, in double precision."""
     whole = np.eye(engine.n_features)
 
-    def add_up(X_b: Matrix, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+    def add_up(X_b: Block, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         dense = X_b @ whole
         return (), (dense.T @ dense,)
 
@@ -73,7 +73,7 @@ def _products(engine: Engine, Q: Array) -> Array:
     return B
 
 
-def _transposed_product(X_b: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+def _transposed_product(X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
     return (), (np.ascontiguousarray(rows[0].T) @ X_b,)
 
 

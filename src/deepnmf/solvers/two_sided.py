@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Engine, Sums
+from deepnmf.arrays import Array
+from deepnmf.engines import Block, Engine, Sums
 from deepnmf.objective import Quadratic
 from deepnmf.objective.ladder import Ladder
 from deepnmf.objective.quadratic import inner
@@ -129,7 +129,7 @@ class CodesPass:
 
     problem: CodesProblem
 
-    def __call__(self, X_b: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+    def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         codes, rates, Y, known = rows
         seen = self.problem.rows(X_b, Y, known)
         moved = descend_codes(self.problem, codes, rates, seen, CODE_STEPS)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Engine, Sums
+from deepnmf.arrays import Array
+from deepnmf.engines import Block, Engine, Sums
 from deepnmf.objective.two_sided import CodesProblem, Rows, TwoSided
 from deepnmf.solvers.encoding import solve_rows
 from deepnmf.solvers.two_sided import FIRST_RATE, descend_codes
@@ -33,7 +33,7 @@ class _EncodePass:
     typical: Array
     typical_gram: Array
 
-    def __call__(self, X_b: Matrix, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+    def __call__(self, X_b: Block, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         start = solve_rows(self.typical_gram, (X_b @ self.typical.T).astype(np.float64))
         target = (X_b @ self.problem.decoder.astype(X_b.dtype).T).astype(np.float64)
         return (relaxed(self.problem, start, target).astype(X_b.dtype, copy=False),), ()

@@ -1,0 +1,294 @@
+"""Blocks of rows: what a step of a pass sees of X, whatever X is made of.
+
+A block has a shape, a precision and two products, X @ A and A @ X. All else that solvers ask of it has a default in
+terms of these, so that a new kind of data is one small class; a kind that knows a faster way overrides the default,
+`dense` first. Rows with unobserved entries are in `deepnmf.engines.holes`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from deepnmf.arrays import Array, Matrix
+
+DENSE_ROWS = 64  # rows that are formed at once where a kind of data has only its products
+
+
+class Sizes(NamedTuple):
+    """Σ w x², Σ w x and Σ w over the observed entries; w is 1 where entries have no weights."""
+
+    sqnorm: float
+    total: float
+    n_entries: float
+
+
+class NormalEquations(NamedTuple):
+    """What some rows are fitted by: h G = target, where G is D Dᵀ if no row has a Gram matrix of its own."""
+
+    rows: slice
+    target: Array
+    gram: Array | None = None
+    n_observed: int = 0  # entries of the row that has its own
+
+
+class Block(ABC):
+    """Some rows of X, or all of them."""
+
+    __array_ufunc__ = None  # an array on the left leaves the product to the block
+
+    is_complete = True  # whether every entry was observed
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+
+    @property
+    @abstractmethod
+    def dtype(self) -> np.dtype[Any]:
+        """The precision, float32 or float64."""
+
+    @abstractmethod
+    def __matmul__(self, right: Array) -> Array:
+        """X @ A."""
+
+    @abstractmethod
+    def __rmatmul__(self, left: Array) -> Array:
+        """A @ X."""
+
+    @property
+    def nbytes(self) -> int:
+        """The size of what is stored, by which rows are cut into blocks; those of a kind that says 0 stay together."""
+        return 0
+
+    @property
+    def stores_little(self) -> bool:
+        """Whether so little was observed, and is stored, that each row is better fitted on its own."""
+        return False
+
+    def dense(self, part: slice | Array) -> Array:
+        """Some rows as an array."""
+        places = np.arange(self.shape[0])[part]
+        chosen = np.zeros((len(places), self.shape[0]), self.dtype)
+        chosen[np.arange(len(places)), places] = 1
+        return np.asarray(chosen @ self)
+
+    def rows(self, part: slice) -> "Block":
+        """Some rows as a block."""
+        return Dense(self.dense(part))
+
+    def sizes(self) -> Sizes:
+        """‖X‖², the sum of the entries, and how many there are."""
+        parts = [rows.sizes() for _, rows in self._dense_parts()]
+        return Sizes(*(sum(values) for values in zip(*parts, strict=True)))
+
+    def absolute_sizes(self) -> tuple[float, float]:
+        """Σ|x|, which takes no squares, and how many entries there are."""
+        parts = [rows.absolute_sizes() for _, rows in self._dense_parts()]
+        return sum(total for total, _ in parts), sum(count for _, count in parts)
+
+    def minimum(self) -> float:
+        """The smallest entry, or 0 where all are larger."""
+        return min(rows.minimum() for _, rows in self._dense_parts())
+
+    def row_squares(self) -> Array:
+        """‖x‖² of every row."""
+        return np.concatenate([rows.row_squares() for _, rows in self._dense_parts()])
+
+    def misfit(self, H: Array, D: Array) -> float:
+        """Σ w (x - HD)² over the observed entries, from the residual itself."""
+        return sum(rows.misfit(H[part], D) for part, rows in self._dense_parts())
+
+    def normal_equations(self, features: Array) -> Iterator[NormalEquations]:
+        """What codes of the rows solve, with features Dᵀ; complete rows share one Gram matrix."""
+        yield NormalEquations(slice(0, self.shape[0]), self @ features)
+
+    def averaged(self, mean: Matrix, scaled_mean: Matrix) -> "Block":
+        """Means over groups of rows by a sparse matrix that has a row for each group, here the scaled one.
+
+        Weights of entries, where there are any, are averaged by the unscaled one.
+        """
+        by_columns = scaled_mean.tocsc()
+        sums = [by_columns[:, part] @ rows.X for part, rows in self._dense_parts()]
+        return Dense(np.sum(sums, axis=0, dtype=np.float64).astype(self.dtype))
+
+    def transposed(self) -> "Block":
+        """The columns as rows, for kinds that may store little."""
+        raise TypeError(f"{type(self).__name__} has no columns at hand.")
+
+    def _dense_parts(self) -> Iterator[tuple[slice, "Dense"]]:
+        n_rows = self.shape[0]
+        for start in range(0, n_rows, DENSE_ROWS):
+            part = slice(start, min(start + DENSE_ROWS, n_rows))
+            yield part, Dense(self.dense(part))
+
+
+@dataclass(frozen=True)
+class Products(Block):
+    """Rows of anything that has a shape, a precision, and `@` from both sides."""
+
+    X: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.X.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.X.dtype
+
+    def __matmul__(self, right: Array) -> Array:
+        return self.X @ right
+
+    def __rmatmul__(self, left: Array) -> Array:
+        return left @ self.X
+
+
+@dataclass(frozen=True)
+class Dense(Products):
+    """Rows of an array."""
+
+    X: Array
+
+    @property
+    def nbytes(self) -> int:
+        return self.X.nbytes
+
+    def dense(self, part: slice | Array) -> Array:
+        return self.X[part]
+
+    def sizes(self) -> Sizes:
+        return _sizes_of(self.X, self.X.size)
+
+    def absolute_sizes(self) -> tuple[float, float]:
+        return absolute_sum(self.X), self.X.size
+
+    def minimum(self) -> float:
+        return float(self.X.min(initial=0))
+
+    def row_squares(self) -> Array:
+        return np.asarray(np.einsum("ij,ij->i", self.X, self.X))
+
+    def misfit(self, H: Array, D: Array) -> float:
+        residual = H @ D
+        residual -= self.X
+        return square(residual)
+
+    def averaged(self, mean: Matrix, scaled_mean: Matrix) -> "Dense":
+        return Dense((scaled_mean @ self.X).astype(self.dtype, copy=False))
+
+
+@dataclass(frozen=True)
+class Sparse(Products):
+    """Rows of a CSR matrix, whose absent entries are zeros."""
+
+    X: Matrix
+
+    @property
+    def nbytes(self) -> int:
+        return stored_bytes(self.X)
+
+    def dense(self, part: slice | Array) -> Array:
+        return self.X[part].toarray()
+
+    def rows(self, part: slice) -> "Sparse":
+        return Sparse(stored_rows(self.X, part))
+
+    def sizes(self) -> Sizes:
+        return _sizes_of(self.X.data[None], self.shape[0] * self.shape[1])
+
+    def absolute_sizes(self) -> tuple[float, float]:
+        return absolute_sum(self.X.data), self.shape[0] * self.shape[1]
+
+    def minimum(self) -> float:
+        return float(self.X.data.min(initial=0))
+
+    def row_squares(self) -> Array:
+        return np.asarray(self.X.multiply(self.X).sum(axis=1)).ravel()
+
+    def misfit(self, H: Array, D: Array) -> float:
+        """Never as wide as X: ‖X‖² - 2<XDᵀ, H> + <HᵀH, DDᵀ> in double precision."""
+        H, D, values = (array.astype(np.float64, copy=False) for array in (H, D, self.X.data))
+        cross = np.einsum("ij,ij->", self.X @ D.T, H)
+        return float(values @ values - 2 * cross + np.einsum("ij,ij->", H.T @ H, D @ D.T))
+
+    def averaged(self, mean: Matrix, scaled_mean: Matrix) -> "Sparse":
+        return Sparse((scaled_mean @ self.X).astype(self.dtype, copy=False))
+
+
+@dataclass(frozen=True)
+class LowRankPlusSparse(Block):
+    """H D + R, multiplied without being formed."""
+
+    H: Array
+    D: Array
+    R: Matrix
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.R.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.R.dtype
+
+    def __matmul__(self, right: Array) -> Array:
+        return np.asarray(self.H @ (self.D @ right) + self.R @ right)
+
+    def __rmatmul__(self, left: Array) -> Array:
+        return np.asarray((left @ self.H) @ self.D + left @ self.R)
+
+    def dense(self, part: slice | Array) -> Array:
+        return np.asarray(self.H[part] @ self.D + self.R[part].toarray())
+
+    def row_squares(self) -> Array:
+        added = self.R.copy()
+        added.data *= 2 * entries_at(self.R, self.H, self.D) + self.R.data
+        return np.einsum("ij,ij->i", self.H @ (self.D @ self.D.T), self.H) + np.asarray(added.sum(axis=1)).ravel()
+
+
+def block_of(X: Block | Matrix) -> Block:
+    """X as a block."""
+    if isinstance(X, Block):
+        return X
+    return Sparse(X) if sparse.issparse(X) else Dense(X)
+
+
+def stored_bytes(X: Matrix) -> int:
+    """The size of what a CSR matrix stores."""
+    return X.data.nbytes + X.indices.nbytes
+
+
+def stored_rows(X: Matrix, part: slice) -> Matrix:
+    """Rows that share the values of a CSR matrix: slicing it would copy them, in every pass."""
+    begin, end = X.indptr[part.start], X.indptr[part.stop]
+    pointers = X.indptr[part.start : part.stop + 1] - begin
+    shape = (part.stop - part.start, X.shape[1])
+    return type(X)((X.data[begin:end], X.indices[begin:end], pointers), shape=shape, copy=False)
+
+
+def entries_at(places: Matrix, H: Array, D: Array) -> Array:
+    """(H D)_ij for every stored entry of a CSR matrix."""
+    from deepnmf.engines.sampling import sampled_products  # noqa: PLC0415 - numba is loaded where it is used
+
+    return sampled_products(places, H, D)
+
+
+def square(values: Array) -> float:
+    """‖A‖², summed in double precision."""
+    return float(np.einsum("ij,ij->", values, values, dtype=np.float64))
+
+
+@np.errstate(over="ignore")
+def absolute_sum(values: Array) -> float:
+    """Σ|x|; what is too large becomes infinite."""
+    return float(np.abs(values).sum(dtype=np.float64))
+
+
+@np.errstate(over="ignore")  # what is too large becomes infinite, and is scaled
+def _sizes_of(values: Array, count: int) -> Sizes:
+    return Sizes(square(values), float(values.sum(dtype=np.float64)), count)
