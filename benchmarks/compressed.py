@@ -11,7 +11,8 @@ from sklearn.decomposition import NMF as ScikitNMF
 from sklearn.decomposition._nmf import _initialize_nmf
 from speed.problems import PROBLEMS
 
-from deepnmf.engines import RowsInMemory, Workers
+from deepnmf.engines import Block, RowsInMemory, Workers
+from deepnmf.engines.blocks import Sizes
 from deepnmf.objective import Chain, Objective
 from deepnmf.solvers import SOLVERS, linear_descent
 
@@ -19,13 +20,26 @@ REPEATS = 5
 WARM_UPS = (0, 10, 20, 40)
 
 
-class Product:
+class Product(Block):
     """Rows of Q B, never multiplied out."""
-
-    __array_ufunc__ = None
 
     def __init__(self, Q, B):
         self.Q, self.B = Q, B
+
+    @property
+    def shape(self):
+        """Rows and columns."""
+        return len(self.Q), self.B.shape[1]
+
+    @property
+    def dtype(self):
+        """The precision."""
+        return self.Q.dtype
+
+    @property
+    def nbytes(self):
+        """As if it were multiplied out, so that it is cut into blocks as X is."""
+        return self.shape[0] * self.shape[1] * self.dtype.itemsize
 
     def __matmul__(self, features):
         return self.Q @ (self.B @ features)
@@ -33,23 +47,30 @@ class Product:
     def __rmatmul__(self, codes):
         return (codes @ self.Q) @ self.B
 
+    def rows(self, part):
+        """Some of them."""
+        return Product(self.Q[part], self.B)
 
-class CompressedRows(RowsInMemory):
+    def sizes(self):
+        """‖QB‖², the sum of the entries, and how many there are."""
+        sqnorm = np.vdot(self.Q.T @ self.Q, self.B @ self.B.T)
+        return Sizes(sqnorm, self.Q.sum(axis=0) @ self.B.sum(axis=1), self.shape[0] * self.shape[1])
+
+
+def compressed(engine, width, rng):
     """X ≈ Q B with Q an orthonormal basis of most of its range, found in two passes (one power step)."""
+    Q = _basis(engine.project(rng.standard_normal((width, engine.n_features))))
+    Q = _basis(engine.project(_products(engine, Q)))
+    return RowsInMemory(Product(Q, _products(engine, Q)), engine.workers)
 
-    def __init__(self, engine, width, rng):
-        sketch = rng.standard_normal((width, engine.n_features))
-        Q = linalg.qr(engine.project(sketch), mode="economic", check_finite=False)[0]
-        _, (B,) = engine.sweep((Q,), lambda X_b, rows: ((), (rows[0].T @ X_b,)))
-        Q = linalg.qr(engine.project(B), mode="economic", check_finite=False)[0]
-        _, (self._basis,) = engine.sweep((Q,), lambda X_b, rows: ((), (rows[0].T @ X_b,)))
-        super().__init__(Q, engine.workers)
-        half = engine.n_samples // 2
-        self._blocks = [slice(0, half), slice(half, engine.n_samples)]
-        self.n_features, self.sqnorm = engine.n_features, float(np.vdot(self._basis, self._basis))
 
-    def _rows(self, block):
-        return Product(super()._rows(block), self._basis) if hasattr(self, "sqnorm") else super()._rows(block)
+def _basis(columns):
+    return linalg.qr(columns, mode="economic", check_finite=False)[0]
+
+
+def _products(engine, Q):
+    _, (B,) = engine.sweep((Q,), lambda X_b, rows: ((), (rows[0].T @ X_b,)))
+    return B
 
 
 def seconds_to(target, X, W, H, width, n_warm):
@@ -58,7 +79,7 @@ def seconds_to(target, X, W, H, width, n_warm):
         began = time.perf_counter()
         engine, codes, chain = RowsInMemory(X, workers), W, Chain.of([H])
         if n_warm:
-            warm = linear_descent(CompressedRows(engine, width, np.random.RandomState(0)), Objective(), SOLVERS["hals"])
+            warm = linear_descent(compressed(engine, width, np.random.RandomState(0)), Objective(), SOLVERS["hals"])
             state = warm.start(codes, chain)
             for _ in range(n_warm):
                 state = warm.advance(state)
