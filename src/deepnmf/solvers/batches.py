@@ -9,7 +9,7 @@ from deepnmf.engines import Engine
 from deepnmf.objective import Chain, Objective, Statistics
 from deepnmf.solvers.descent import MOST_INNER, ChainDescent, State
 from deepnmf.solvers.encoding import encode_rows
-from deepnmf.solvers.starts import statistics
+from deepnmf.solvers.statistics import statistics
 from deepnmf.solvers.steps import Solver
 
 ROUNDS, UPDATES = 10, 3  # codes of the batch are solved for so often, and factors updated so often after each

@@ -9,6 +9,8 @@ from deepnmf.engines import Block, Sums
 from deepnmf.objective import Chain, Statistics
 from deepnmf.objective.quadratic import inner
 from deepnmf.solvers.descent import ChainDescent, relative
+from deepnmf.solvers.statistics import block_statistics
+from deepnmf.solvers.steps import projected_gradient
 
 
 def kkt_residual(descent: ChainDescent, codes: Array, chain: Chain) -> float:
@@ -41,8 +43,7 @@ class _GradientStep:
         H, *pulls = rows
         target = X_b @ self.decoder.T - self.l1
         gradient = sum(pulls, start=H @ self.gram - target)
-        sums = (H.T @ X_b, H.T @ H, H.sum(axis=0, dtype=np.float64))
-        return (), (*sums, np.array([_violation(H, gradient), inner(target, target)]))
+        return (), (*block_statistics(X_b, H), np.array([_violation(H, gradient), inner(target, target)]))
 
 
 def _codes_residual(descent: ChainDescent, codes: Array, chain: Chain) -> tuple[Statistics, float]:
@@ -60,5 +61,5 @@ def _codes_residual(descent: ChainDescent, codes: Array, chain: Chain) -> tuple[
 
 def _violation(Z: Array, gradient: Array) -> float:
     """The square of the projected gradient: at a zero only what would raise it counts."""
-    projected = np.where(Z > 0, gradient, np.minimum(gradient, 0))
+    projected = projected_gradient(Z, gradient)
     return inner(projected, projected)

@@ -12,6 +12,7 @@ from deepnmf.objective import Chain, CodePenalty, FormedGram, Graphs, Objective,
 from deepnmf.objective.quadratic import inner
 from deepnmf.solvers.descent import ChainDescent, State, inner_steps, relative
 from deepnmf.solvers.observed import ObservedDescent
+from deepnmf.solvers.statistics import coupled_statistics
 from deepnmf.solvers.steps import HALS, Solver
 
 FEWEST_PASSES = 2
@@ -126,18 +127,7 @@ class CoupledDescent(ChainDescent):
         before = state.codes if state.plain_codes is None else state.plain_codes
         beta = state.momentum.beta if state.plain_codes is not None else 0.0
         ahead = np.maximum(plain + beta * (plain - before), 0)
-        return (ahead, plain), self._statistics(data, ahead), optimality
-
-    def _statistics(self, data: Engine, codes: Array) -> Statistics:
-        products = self.objective.graphs.products(codes)
-
-        def step(X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-            H, *products_b = rows
-            sums = (H.T @ X_b, H.T @ H, H.sum(axis=0, dtype=np.float64))
-            return (), (*sums, *(H.T @ product for product in products_b))
-
-        _, (M, K, code_sums, *joint) = data.sweep((codes, *products), step)
-        return Statistics(M, K, code_sums, data.sqnorm, self.objective.graphs.joint(joint))
+        return (ahead, plain), coupled_statistics(data, ahead, self.objective.graphs), optimality
 
     def _passes(self, data: Engine, codes: Array, chain: Chain, most: int) -> tuple[Point, float]:
         """Lower the codes' problem with the factors fixed; return where, and how far from optimal the start was."""

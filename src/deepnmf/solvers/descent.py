@@ -12,6 +12,7 @@ from deepnmf.objective import Chain, FormedGram, Objective, Quadratic, Statistic
 from deepnmf.objective.gram import affordable_steps, left_cost
 from deepnmf.objective.quadratic import inner
 from deepnmf.solvers.least_squares import free_factor
+from deepnmf.solvers.statistics import block_statistics
 from deepnmf.solvers.steps import Moved, Solver
 
 MOST_INNER = 12
@@ -78,13 +79,7 @@ class CodesStep:
             ahead = extrapolated(H, rows[1], self.beta, nonnegative=True)
             new = (ahead, H)
             H = ahead
-        sums = (
-            H.T @ X_b,
-            H.T @ H,
-            H.sum(axis=0, dtype=np.float64),
-            np.array([moved.violation, size], np.float64),
-        )
-        return new, sums
+        return new, (*block_statistics(X_b, H), np.array([moved.violation, size], np.float64))
 
 
 class Sweep(NamedTuple):

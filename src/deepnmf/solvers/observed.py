@@ -8,7 +8,7 @@ from deepnmf.arrays import Array
 from deepnmf.engines import Engine, HoledSparse, Sums
 from deepnmf.objective import Chain
 from deepnmf.solvers.descent import MOST_INNER, ChainDescent, State, Sweep, extrapolated, relative
-from deepnmf.solvers.starts import statistics
+from deepnmf.solvers.statistics import statistics
 
 PASSES = 3
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from deepnmf.arrays import Array
 from deepnmf.objective import ActivatedRows
+from deepnmf.solvers.steps import projected_gradient
 
 SUFFICIENT = 1e-4  # of what the gradient promises (Armijo)
 NEGLIGIBLE = 1e-12  # of a row's value: steps that promise less would only drift where an activation is flat
@@ -58,8 +59,8 @@ def _spectral(move: Array, turn: Array, sizes: Array) -> Array:
 
 
 def _promise(H: Array, gradient: Array, values: Array) -> Array:
-    """‖h‖ times the gradient that does not point out of the nonnegatives, relative to the value."""
-    free = np.where((H > 0) | (gradient < 0), gradient, 0)
+    """‖h‖ times the projected gradient, relative to the value."""
+    free = projected_gradient(H, gradient)
     size = np.linalg.norm(free, axis=1) * np.linalg.norm(H, axis=1)
     return np.divide(size, np.abs(values), out=np.zeros_like(size), where=values != 0)
 

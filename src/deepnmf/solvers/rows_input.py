@@ -7,7 +7,7 @@ from deepnmf.engines import Engine, Holed, Sums
 from deepnmf.objective.network import Input
 from deepnmf.objective.terms import GramFit, Pulls, Term
 from deepnmf.solvers.encoding import residual_norm
-from deepnmf.solvers.starts import statistics
+from deepnmf.solvers.statistics import statistics
 
 
 def rows_input(engine: Engine) -> Input:

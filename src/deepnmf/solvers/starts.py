@@ -4,11 +4,12 @@ import numpy as np
 from scipy import linalg
 
 from deepnmf.arrays import Array
-from deepnmf.engines import Block, Engine, Sums
-from deepnmf.objective import Chain, CodePenalty, Statistics
+from deepnmf.engines import Engine
+from deepnmf.objective import Chain, CodePenalty
 from deepnmf.solvers.encoding import encode_rows
 from deepnmf.solvers.kmeans import kmeans_centres
 from deepnmf.solvers.least_squares import least_change
+from deepnmf.solvers.statistics import statistics
 from deepnmf.solvers.svd import truncated_svd
 
 NNDSVD = ("nndsvd", "nndsvda", "nndsvdar")
@@ -118,14 +119,3 @@ def refitted(engine: Engine, codes: Array, chain: Chain) -> Chain:
     for layer in range(chain.depth):
         chain = chain.with_factor(layer, least_change(chain, layer, stats)[0])
     return chain
-
-
-def statistics(engine: Engine, codes: Array) -> Statistics:
-    """HᵀX, HᵀH and Hᵀ1 of given codes, in one pass."""
-    _, (M, K, sums) = engine.sweep((codes,), _add_up)
-    return Statistics(M, K, sums, engine.sqnorm)
-
-
-def _add_up(X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-    H = rows[0].astype(np.float64, copy=False)
-    return (), (np.ascontiguousarray(rows[0].T) @ X_b, H.T @ H, H.sum(axis=0))

@@ -169,9 +169,14 @@ def _split_signs(problem: Quadratic) -> _Split | None:
 
 
 def _violation(Z: Array, gradient: Array) -> float:
-    """Squared norm of the projected gradient: what pulls down counts only where there is room."""
-    blocked = np.where(Z > 0, gradient, np.minimum(gradient, 0))
-    return float(np.vdot(blocked, blocked))
+    """Squared norm of the projected gradient."""
+    projected = projected_gradient(Z, gradient)
+    return float(np.vdot(projected, projected))
+
+
+def projected_gradient(Z: Array, gradient: Array) -> Array:
+    """The gradient without what points out of the nonnegative ones: at a zero, only what would raise it counts."""
+    return np.where(Z > 0, gradient, np.minimum(gradient, 0))
 
 
 SOLVERS: dict[str, Solver] = {

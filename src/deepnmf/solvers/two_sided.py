@@ -18,7 +18,7 @@ from deepnmf.objective.ladder import Ladder
 from deepnmf.objective.quadratic import inner
 from deepnmf.objective.two_sided import CodesProblem, Point, Rows, TwoSided, TwoSidedSums
 from deepnmf.solvers.descent import ROUNDING, over_columns, relative
-from deepnmf.solvers.steps import HALS
+from deepnmf.solvers.steps import HALS, projected_gradient
 
 CODE_STEPS = 3
 BLOCK_STEPS = 3
@@ -106,17 +106,12 @@ def _one_step(problem: CodesProblem, moved: CodesMoved, rows: Rows) -> CodesMove
     factor = np.where(lower, GROWN, SHRUNK)[:, None].astype(moved.rates.dtype)
     rates = np.minimum(factor * moved.rates, LARGEST_RATE)
     return CodesMoved(
-        trial.where(lower, point), rates, _squares(_blocked(point.codes, pull - target)), _squares(target)
+        trial.where(lower, point), rates, _squares(projected_gradient(point.codes, pull - target)), _squares(target)
     )
 
 
 def _relative_slope(Z: Array, gradient: Array, pull: Array) -> float:
-    return relative(_squares(_blocked(Z, gradient)).sum(), _squares(pull - gradient).sum())
-
-
-def _blocked(Z: Array, gradient: Array) -> Array:
-    """What pulls down counts only where there is room."""
-    return np.where(Z > 0, gradient, np.minimum(gradient, 0))
+    return relative(_squares(projected_gradient(Z, gradient)).sum(), _squares(pull - gradient).sum())
 
 
 def _squares(rows: Array) -> Array:
