@@ -1,9 +1,9 @@
-"""What GDNMF's defaults hang on: `python benchmarks/gdnmf_choices.py` (needs DEEPNMF_DATA)."""
+"""What GDNMF's defaults hang on: `python -m benchmarks.gdnmf_choices` (needs DEEPNMF_DATA)."""
 
 import warnings
 
 import numpy as np
-from page import described
+from benchmarks.page import described
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
@@ -11,8 +11,8 @@ from sklearn.preprocessing import normalize
 from deepnmf import GDNMF
 from deepnmf.datasets import load
 from deepnmf.metrics import nmi
-from deepnmf.reproduction.gdnmf import at_unit_norm
-from deepnmf.reproduction.labelled import given_labels, known_rows
+from reproduction.gdnmf_labels import at_unit_norm
+from reproduction.protocols import given_labels, known_rows
 
 SETS = {"PIE": "pie_pose27", "COIL-20": "coil20_32x32"}
 CHANGES = [

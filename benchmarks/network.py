@@ -1,9 +1,9 @@
-"""What reads the labels in Flenner & Hunter's network, for decision 7: `python benchmarks/network.py > docs/benchmarks/network.md` (needs DEEPNMF_DATA)."""
+"""What reads the labels in Flenner & Hunter's network, for decision 7: `python -m benchmarks.network > docs/benchmarks/network.md` (needs DEEPNMF_DATA)."""
 
 import warnings
 
 import numpy as np
-from page import described, spread
+from benchmarks.page import described, spread
 from scipy.optimize import nnls
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfTransformer
@@ -11,8 +11,8 @@ from sklearn.linear_model import LogisticRegression
 
 from deepnmf import SSNMF, DeepNMFNetwork
 from deepnmf.datasets import load
-from deepnmf.reproduction.labelled import given_labels, known_rows
-from deepnmf.reproduction.sequences import Sequences, bird_frames
+from reproduction.protocols import given_labels, known_rows
+from reproduction.sequences import Sequences, bird_frames
 
 BIRD_RANK, TEXT_RANK = 30, 20  # the paper's
 SHARE = 0.01  # of the rows are labelled
@@ -116,8 +116,8 @@ READOUTS = {
 INTRODUCTION = """# What reads the labels in a network of NMF layers
 
 `DeepNMFNetwork` and `SSNMF`; rank, pool width and share of labels are those of Flenner & Hunter's experiments. Bird sounds are those of ESC-50 (4 classes, 160
-clips of 2 s), a row is a frame; text is BBC news (5 classes, 2225 documents), a row is a document. Made by `python benchmarks/network.py`. {described}
-[Decision 7](../decisions/0007-labels-in-the-network.md) rests on these tables; the paper's figures are made by `deepnmf reproduce network-bbc network-birds`.
+clips of 2 s), a row is a frame; text is BBC news (5 classes, 2225 documents), a row is a document. Made by `python -m benchmarks.network`. {described}
+[Decision 7](../decisions/0007-labels-in-the-network.md) rests on these tables; the paper's figures are made by `python -m reproduction network-bbc network-birds`.
 """
 
 WEIGHTS = """## The weight of labels

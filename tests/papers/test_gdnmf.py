@@ -1,4 +1,4 @@
-"""GD²NMF on CMU PIE and COIL-20, samples at unit norm, few labels; `deepnmf reproduce gdnmf-labels` has the tables."""
+"""GD²NMF on CMU PIE and COIL-20, unit samples, few labels; `python -m reproduction gdnmf-labels` makes the tables."""
 
 import numpy as np
 import pytest

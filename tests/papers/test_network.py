@@ -1,4 +1,4 @@
-"""Flenner & Hunter's experiments on other recordings and texts: `deepnmf reproduce network-bbc` has the tables."""
+"""Flenner & Hunter's experiments on other recordings and texts: `python -m reproduction network-bbc` has the tables."""
 
 import numpy as np
 import pytest

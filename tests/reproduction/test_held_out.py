@@ -3,12 +3,12 @@ import pytest
 from sklearn.cluster import KMeans
 
 from deepnmf.datasets import load
-from deepnmf.reproduction.beyond import Layer
-from deepnmf.reproduction.gdnmf import decayed
-from deepnmf.reproduction.labelled import given_labels, known_rows, scores_beside_labels
-from deepnmf.reproduction.network_pages import WORDING, _published_purity
-from deepnmf.reproduction.sequences import FOLDS, bird_frames, document_chunks, split
-from deepnmf.reproduction.unmixing import unmixed
+from reproduction.contenders import Layer
+from reproduction.gdnmf_labels import decayed
+from reproduction.network_pages import WORDING, _published_purity
+from reproduction.protocols import given_labels, known_rows, scores_beside_labels
+from reproduction.sequences import FOLDS, bird_frames, document_chunks, split
+from reproduction.unmixing import unmixed
 
 
 @pytest.fixture

@@ -8,12 +8,11 @@ from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
 
 from deepnmf.metrics import clustering_accuracy
-from deepnmf.reproduction import EXPERIMENTS, Data, Plan, deep_semi_nmf, sparse_deep_nmf
-from deepnmf.reproduction.clustering import clusterings, of_protocol, scores
-from deepnmf.reproduction.faces import divided
-from deepnmf.reproduction.layers import random_sizes
-from deepnmf.reproduction.results import Results
-from deepnmf.reproduction.sparse_deep_nmf import PUBLISHED
+from reproduction import EXPERIMENTS, dsnmf_pie, sdnmf_pie
+from reproduction.experiment import Data, Plan, Results
+from reproduction.faces import divided, random_sizes
+from reproduction.protocols import clusterings, of_protocol, scores
+from reproduction.sdnmf_pie import PUBLISHED
 
 SHUFFLES, RESTARTS = 30, 6
 
@@ -110,10 +109,8 @@ def test_the_page_of_sparse_deep_nmf_names_every_row_below_the_paper(difference,
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_every_setting_of_a_search_can_be_fitted_where_quick_runs_try_two_of_them():
     X, plan = load_digits().data[:40] / 16, Plan(quick=True)
-    semi = [deep_semi_nmf.settings_of(name, 4, {"max_iter": 2}, plan) for name in deep_semi_nmf.PUBLISHED_ERRORS]
-    sparse = [
-        sparse_deep_nmf.settings_of(name, (6, 4), activation, 0, plan) for name, activation in sparse_deep_nmf.kinds()
-    ]
+    semi = [dsnmf_pie.settings_of(name, 4, {"max_iter": 2}, plan) for name in dsnmf_pie.PUBLISHED_ERRORS]
+    sparse = [sdnmf_pie.settings_of(name, (6, 4), activation, 0, plan) for name, activation in sdnmf_pie.kinds()]
     with threadpool_limits(1):
         for setting, model in (pair for searched in semi + sparse for pair in searched.items()):
             assert np.isfinite(model.fit(X).codes_[-1]).all(), setting

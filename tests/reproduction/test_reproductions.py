@@ -4,15 +4,16 @@ import re
 import pytest
 from typer.testing import CliRunner
 
-from deepnmf.cli import app
-from deepnmf.reproduction import EXPERIMENTS, Kept
-from deepnmf.reproduction.results import Results
+from reproduction import EXPERIMENTS
+from reproduction.__main__ import app
+from reproduction.experiment import Results
+from reproduction.trials import TrialLog
 
 OTHER = {"paper": "blind", "blind": "paper"}
 
 
 def reproduce(*arguments):
-    return CliRunner().invoke(app, ["reproduce", *map(str, arguments)])
+    return CliRunner().invoke(app, [*map(str, arguments)])
 
 
 def rows_of(path):
@@ -25,17 +26,17 @@ def test_every_reproduction_runs_at_its_smallest_size(name, stand_ins, tmp_path)
     result = reproduce(name, "--quick", "--data-home", stand_ins, "--output", tmp_path, "--jobs", 1)
     assert result.exit_code == 0, result.output
     page = (tmp_path / f"{name}.md").read_text()
-    assert page.startswith(f"# {EXPERIMENTS[name].title}\n\nMade by `deepnmf reproduce {name} --quick`")
+    assert page.startswith(f"# {EXPERIMENTS[name].title}\n\nMade by `python -m reproduction {name} --quick`")
     assert not re.search(r"\bnan\b", page)
     assert rows_of(tmp_path / f"{name}.csv")
     for picture in re.findall(r"!\[[^]]+\]\(([^)]+)\)", page):
         assert (tmp_path / picture).stat().st_size > 0
-    assert_each_protocol_has_its_page(name, Kept(tmp_path / f".{name}.jsonl"))
+    assert_each_protocol_has_its_page(name, TrialLog(tmp_path / f".{name}.jsonl"))
 
 
-def assert_each_protocol_has_its_page(name, kept):
+def assert_each_protocol_has_its_page(name, log):
     """No title and no column of the other protocol, where there are two."""
-    results = Results([row for rows in kept.read().values() for row in rows])
+    results = Results([row for rows in log.read().values() for row in rows])
     for protocol in results.protocols:
         page = EXPERIMENTS[name].page(results.only(protocol))
         assert not re.search(r"\bnan\b", page)
@@ -49,4 +50,4 @@ def test_without_labels_to_choose_by_only_the_default_is_tried(name, stand_ins, 
     rows = rows_of(tmp_path / f"{name}.csv")
     assert {row["default"] for row in rows} == {"1"}
     assert not [column for column in rows[0] if column.startswith("paper_")]
-    assert f"`deepnmf reproduce {name} --protocol blind --quick`" in (tmp_path / f"{name}.md").read_text()
+    assert f"`python -m reproduction {name} --protocol blind --quick`" in (tmp_path / f"{name}.md").read_text()

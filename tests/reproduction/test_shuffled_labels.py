@@ -7,10 +7,10 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 from threadpoolctl import threadpool_limits
 
-from deepnmf.models import CNMF, GDNMF, DeepWSF
-from deepnmf.reproduction import EXPERIMENTS, Data, Plan
-from deepnmf.reproduction.labelled import given_labels, known_rows, scores_beside_labels
-from deepnmf.reproduction.results import Results
+from deepnmf import CNMF, GDNMF, DeepWSF
+from reproduction import EXPERIMENTS
+from reproduction.experiment import Data, Plan, Results
+from reproduction.protocols import given_labels, known_rows, scores_beside_labels
 
 SHUFFLES, SAMPLES, SHARE = 12, 150, 0.4
 FEW = {"max_iter": 40, "tol": 0.0, "random_state": 0}

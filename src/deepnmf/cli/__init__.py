@@ -19,7 +19,7 @@ try:
 except ModuleNotFoundError as missing:
     raise SystemExit("The command line needs typer, rich and matplotlib: pip install 'deepnmf[cli]'.") from missing
 
-from deepnmf.cli import compare, demo, fit, models, report, reproduce, transform
+from deepnmf.cli import compare, demo, fit, models, report, transform
 from deepnmf.cli.failing import EXIT_CODES
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -29,7 +29,6 @@ COMMANDS = {
     "report": report,
     "compare": compare,
     "models": models,
-    "reproduce": reproduce,
     "demo": demo,
 }
 

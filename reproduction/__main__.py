@@ -1,0 +1,174 @@
+"""``python -m reproduction``: run the papers' experiments and write their pages."""
+
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from enum import IntEnum, StrEnum
+from functools import partial
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+from reproduction import EXPERIMENTS
+from reproduction.experiment import Data, Experiment, Plan
+from reproduction.pages import write_page
+from reproduction.trials import OtherResultsError, TrialLog, run
+
+FOLDER = Path("docs/reproduction")
+
+
+class ExitCode(IntEnum):
+    """The exit codes, which are those of the command line of deepnmf."""
+
+    USAGE = 2
+    UNREADABLE = 3
+    UNWRITABLE = 5
+    INTERRUPTED = 130
+
+
+class ProtocolOption(StrEnum):
+    """The protocols, for the command line."""
+
+    PAPER = "paper"
+    BLIND = "blind"
+
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def command(
+    names: Annotated[list[str] | None, typer.Argument(help="Names of experiments; --list shows them.")] = None,
+    list_only: Annotated[bool, typer.Option("--list", help="List the experiments and their data, and exit.")] = False,
+    run_all: Annotated[bool, typer.Option("--all", help="Run every experiment whose data are available.")] = False,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for pages, pictures and results.")] = FOLDER,
+    data_home: Annotated[
+        Path | None, typer.Option(help="Folder of the data; by default the environment variable DEEPNMF_DATA.")
+    ] = None,
+    repetitions: Annotated[
+        int | None, typer.Option(min=1, help="Number of repetitions, instead of the paper's number.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option(help="Run few trials of the smallest size, as a check that everything works.")
+    ] = False,
+    protocol: Annotated[
+        ProtocolOption | None,
+        typer.Option(
+            help="Choose settings and restarts by the labels, as in the papers, or without labels; by default both."
+        ),
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Number of parallel trials; by default one per core.")] = None,
+    again: Annotated[bool, typer.Option(help="Discard existing results instead of resuming them.")] = False,
+) -> None:
+    """Run the experiments of the papers and write pages with the published numbers beside ours.
+
+    The results of each trial are stored as soon as it ends: an interrupted run is resumed by the same command.
+    """
+    data = Data(str(data_home) if data_home else None)
+    if list_only:
+        _print_list(EXPERIMENTS.values(), data)
+        return
+    plan = Plan(repetitions, quick, protocol.value if protocol else None)
+    for experiment in _chosen(names or [], run_all, data):
+        _reproduce(experiment, plan, data, output, jobs, again)
+
+
+def _fail(message: str, code: ExitCode) -> NoReturn:
+    typer.echo(message, err=True)
+    raise typer.Exit(code)
+
+
+def _chosen(names: Sequence[str], run_all: bool, data: Data) -> list[Experiment]:
+    if run_all == bool(names):
+        _fail("Expected either names of experiments or --all; --list shows the names.", ExitCode.USAGE)
+    unknown = [name for name in names if name not in EXPERIMENTS]
+    if unknown:
+        _fail(f"Unknown experiment {unknown[0]!r}; expected one of {', '.join(EXPERIMENTS)}.", ExitCode.USAGE)
+    if run_all:
+        return [experiment for experiment in EXPERIMENTS.values() if not _missing(experiment, data)]
+    chosen = [EXPERIMENTS[name] for name in names]
+    for experiment in chosen:
+        if reason := _missing(experiment, data):
+            _fail(f"{experiment.name}: {reason}", ExitCode.UNREADABLE)
+    return chosen
+
+
+def _missing(experiment: Experiment, data: Data) -> str:
+    """The reason why the experiment cannot be run; empty if it can."""
+    try:
+        for name in experiment.data:
+            data[name]
+    except (FileNotFoundError, ValueError) as error:
+        return str(error)
+    return ""
+
+
+def _print_list(experiments: Iterable[Experiment], data: Data) -> None:
+    table = Table("name", "title", "data", box=None, pad_edge=False)
+    table.columns[0].no_wrap = True
+    for experiment in experiments:
+        absent = " (not available)" if _missing(experiment, data) else ""
+        table.add_row(experiment.name, experiment.title, ", ".join(experiment.data) + absent)
+    Console().print(table)
+
+
+def _reproduce(experiment: Experiment, plan: Plan, data: Data, output: Path, jobs: int | None, again: bool) -> None:
+    log = TrialLog(output / f".{experiment.name}.jsonl")
+    try:
+        if again:
+            log.discard()
+        log.begin(experiment, plan)
+        with _progress_bar(experiment.name) as on_trial:
+            results = run(experiment, plan, data, log, jobs, on_trial)
+        path = write_page(experiment, results, data, plan, output, _command_line(experiment, plan))
+    except OtherResultsError as error:
+        _fail(str(error), ExitCode.UNWRITABLE)
+    except KeyboardInterrupt:
+        _fail(
+            f"{experiment.name}: interrupted. The finished trials are stored; the same command resumes the run.",
+            ExitCode.INTERRUPTED,
+        )
+    except OSError as error:
+        _fail(
+            f"--output is {output}, but results cannot be written there: {error.strerror or error}.",
+            ExitCode.UNWRITABLE,
+        )
+    typer.echo(path)
+
+
+def _command_line(experiment: Experiment, plan: Plan) -> str:
+    """The command that makes the page."""
+    repetitions = [] if plan.repetitions is None else ["--repetitions", str(plan.repetitions)]
+    protocol = [] if plan.protocol is None else ["--protocol", plan.protocol]
+    quick = ["--quick"] if plan.quick else []
+    return shlex.join(["python", "-m", "reproduction", experiment.name, *repetitions, *protocol, *quick])
+
+
+@contextmanager
+def _progress_bar(name: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar with an estimate of the time left, on a terminal."""
+    left = TimeRemainingColumn(elapsed_when_finished=True)
+    columns = TextColumn(name), BarColumn(), MofNCompleteColumn(), TextColumn("trials"), TimeElapsedColumn(), left
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        yield partial(_show_trials, progress, progress.add_task(name, total=None))
+
+
+def _show_trials(progress: Progress, task: TaskID, done: int, total: int) -> None:
+    progress.update(task, completed=done, total=total)
+
+
+if __name__ == "__main__":
+    app(prog_name="python -m reproduction")

@@ -1,0 +1,143 @@
+"""What experiments beyond the papers have in common: the models they compare, and what each layer of one is."""
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn import decomposition
+from sklearn.preprocessing import normalize
+
+from deepnmf import NMF, DeepNSNMF, MultilayerNMF, SparseDeepNMF
+from deepnmf.metrics import clustering_accuracy, nmi, purity
+from reproduction.experiment import Array, Matrix, Plan, Results, Row, Trial, Value
+from reproduction.protocols import RESTARTS, described, scores
+
+__all__ = [
+    "DEEP",
+    "MODELS",
+    "Layer",
+    "clustering_measures",
+    "contender",
+    "described_protocols",
+    "described_starts",
+    "layer_scores",
+    "layers_of",
+    "own_names",
+    "relative_error",
+    "score_rows",
+    "starts",
+    "top_names",
+]
+
+MODELS = ("scikit-learn's NMF", "NMF", "multilayer NMF", "deep NMF", "Deep nsNMF")
+DEEP = MODELS[2:]
+RANDOM_STARTS = 5
+
+
+class Layer(NamedTuple):
+    """Features of a layer at unit norm, and the codes of the samples."""
+
+    features: Array
+    codes: Array
+
+
+def contender(name: str, sizes: Sequence[int], start: str, seed: int, plan: Plan) -> Any:
+    """A model with `sizes` from the data upwards; one of a single layer has the last."""
+    common: dict[str, Any] = {"random_state": seed, "max_iter": plan.size(500, 5)}
+    common |= {} if start == "default" else {"init": "random"}
+    match name:
+        case "scikit-learn's NMF":
+            return decomposition.NMF(sizes[-1], **common)
+        case "NMF":
+            return NMF(sizes[-1], **common)
+        case "multilayer NMF":
+            return MultilayerNMF(tuple(sizes), **common)
+    deep = SparseDeepNMF if name == "deep NMF" else DeepNSNMF
+    return deep(tuple(sizes), pretrain_max_iter=plan.size(50, 5), **common)
+
+
+def starts(plan: Plan) -> list[Trial]:
+    """The default start once, which is the same every time, and several random ones."""
+    random = [("random", draw) for draw in (range(1) if plan.quick else plan.repeats(RANDOM_STARTS))]
+    return [
+        {"model": model, "start": start, "draw": draw}
+        for model, (start, draw) in product(MODELS, [("default", 0), *random])
+    ]
+
+
+def described_starts(results: Results) -> str:
+    """How many starts there were."""
+    draws = len(results.where(start="random").distinct("draw"))
+    return (
+        f"Every model is fitted from its default start, which is not random, and from {draws} random ones (mean and deviation). Deep NMF is `SparseDeepNMF` without a\n"
+        "penalty; multilayer NMF is fitted layer upon layer and never as a whole; Deep nsNMF has its default smoothing. Everything else is at its default too."
+    )
+
+
+def described_protocols(results: Results) -> str:
+    """How k-means was scored where nothing else is chosen."""
+    chosen = "No setting is tried here: the protocols differ by the restart of k-means only."
+    return f"{described(results)}\n\n{chosen} {described_starts(results)}"
+
+
+def clustering_measures(results: Results) -> dict[str, str]:
+    """The measures of k-means by their titles."""
+    titles = product(results.protocols, {"accuracy": "accuracy", "NMI": "nmi"}.items())
+    return {f"{said}, `{protocol}`": f"{protocol}_{name}" for protocol, (said, name) in titles}
+
+
+def score_rows(some: Results, start: Value, measures: Sequence[str]) -> list[list[Any]]:
+    """A row a layer of every model: its size, the measures, over random starts with their deviation, and the error."""
+    rows = []
+    for model, layer in product(MODELS, some.distinct("layer")):
+        if found := some.where(start=start, model=model, layer=layer):
+            cells = [found.spread(m) if start == "random" else f"{found.mean(m):.3f}" for m in measures]
+            rows.append([model, layer, found.rows[0]["size"], *cells, f"{found.mean('error'):.4f}"])
+    return rows
+
+
+def layers_of(model: Any, X: Matrix) -> list[Layer]:
+    """Every layer of a fitted model, from the data upwards."""
+    if isinstance(model, decomposition.NMF):
+        norms = np.linalg.norm(model.components_, axis=1)
+        return [Layer(normalize(model.components_), model.transform(X) * norms)]
+    return [Layer(normalize(C), model.encode(X, layer)) for layer, C in enumerate(model.features_)]
+
+
+def relative_error(model: Any, X: Matrix) -> float:
+    """‖X - X̂‖ / ‖X‖ of a fit."""
+    norm = sparse.linalg.norm(X) if sparse.issparse(X) else np.linalg.norm(X)
+    return float(model.reconstruction_err_ / norm)
+
+
+def layer_scores(model: Any, X: Matrix, y: Array, draw: int, plan: Plan) -> Iterator[Row]:
+    """k-means on the codes of each layer by both protocols, and the strongest features as clusters."""
+    for place, layer in enumerate(layers_of(model, X)):
+        strongest = layer.codes.argmax(axis=1)
+        row: Row = {"layer": place + 1, "size": len(layer.features)}
+        row |= {"strongest_accuracy": clustering_accuracy(y, strongest), "strongest_nmi": nmi(y, strongest)}
+        row |= {"purity": purity(y, strongest), "error": relative_error(model, X)}
+        yield row | scores(layer.codes, y, draw, plan.size(RESTARTS, 2))
+
+
+def top_names(model: Any, layer: int, names: Sequence[str], n: int) -> list[list[str]]:
+    """Names of the inputs that weigh most in each feature."""
+    places = {f"x{place}": str(name) for place, name in enumerate(names)}
+    return [[places[name] for name, _ in feature] for feature in model.top_features(layer, n)]
+
+
+def own_names(features: Array, names: Sequence[str], n: int) -> list[list[str]]:
+    """Names of the inputs by which each feature is furthest ahead of all others.
+
+    Examples
+    --------
+    >>> own_names(np.array([[0.9, 0.4, 0.1], [0.9, 0.0, 0.4]]), ["a", "b", "c"], 1)
+    [['b'], ['c']]
+    """
+    found = []
+    for place, feature in enumerate(features):
+        ahead = feature - np.delete(features, place, axis=0).max(axis=0)
+        found.append([str(names[j]) for j in np.argsort(-ahead, kind="stable")[:n]])
+    return found

@@ -1,0 +1,166 @@
+"""What an experiment is: a plan, trials that run in any order, the rows they give, and a page made of all rows."""
+
+import csv
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import Bunch
+
+from deepnmf.datasets import load
+
+__all__ = ["Array", "Data", "Experiment", "Matrix", "Plan", "Protocol", "Results", "Row", "Trial", "Value"]
+
+Array = NDArray[Any]
+Matrix = Any  # an array or a sparse matrix
+Value = str | int | float
+Row = dict[str, Value]
+Protocol = Literal["paper", "blind"]
+
+
+@dataclass(frozen=True)
+class Results:
+    """What trials gave, as flat rows.
+
+    Examples
+    --------
+    >>> results = Results([{"k": 2, "accuracy": 0.5}, {"k": 2, "accuracy": 0.7}, {"k": 3, "accuracy": 0.4}])
+    >>> results.where(k=2).mean("accuracy")
+    0.6
+    >>> results.distinct("k")
+    [2, 3]
+    """
+
+    rows: Sequence[Row]
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self.rows)
+
+    @property
+    def protocols(self) -> list[Protocol]:
+        """The protocols whose measures are there: `paper_accuracy` is a measure of `paper`."""
+        names = {name for row in self.rows for name in row}
+        return [p for p in get_args(Protocol) if any(name.startswith(f"{p}_") for name in names)]
+
+    def only(self, protocol: Protocol) -> "Results":
+        """Without the measures of the other protocol."""
+        others = tuple(f"{p}_" for p in get_args(Protocol) if p != protocol)
+        return Results([{name: row[name] for name in row if not name.startswith(others)} for row in self.rows])
+
+    def where(self, **values: Value) -> "Results":
+        """The rows with these values."""
+        return Results([row for row in self.rows if all(row[name] == value for name, value in values.items())])
+
+    def distinct(self, column: str) -> list[Value]:
+        """The values of a column, each once, as they come."""
+        return list(dict.fromkeys(row[column] for row in self.rows))
+
+    def column(self, name: str) -> list[float]:
+        """A measure, as numbers."""
+        return [float(row[name]) for row in self.rows]
+
+    def mean(self, measure: str) -> float:
+        """The mean of a measure."""
+        return float(np.nanmean(self.column(measure))) if self.rows else float("nan")
+
+    def spread(self, measure: str, digits: int = 3, scale: float = 1.0) -> str:
+        """Mean and deviation of a measure, for a cell of a table."""
+        if not self.rows or np.isnan(self.column(measure)).all():
+            return ""
+        values = scale * np.array(self.column(measure))
+        return f"{np.nanmean(values):.{digits}f} ± {np.nanstd(values):.{digits}f}"
+
+    def best(self, choice: str, measure: str) -> "Results":
+        """The rows of that value of `choice` whose mean of a measure is highest."""
+        return max(
+            (self.where(**{choice: value}) for value in self.distinct(choice)), key=lambda some: some.mean(measure)
+        )
+
+    def write_csv(self, path: Path) -> None:
+        """All rows, with a column for every name that occurs."""
+        names = list(dict.fromkeys(name for row in self.rows for name in row))
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, names, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(self.rows)
+
+
+Trial = Mapping[str, Value]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is run.
+
+    `repetitions` replaces the paper's number of repetitions; `quick` runs two of the smallest size, to see that all works; `protocol`
+    keeps to one of two, where there are two.
+    """
+
+    repetitions: int | None = None
+    quick: bool = False
+    protocol: Protocol | None = None
+
+    def repeats(self, published: int) -> range:
+        """The repetitions to make where the paper made `published`."""
+        if self.quick:
+            return range(min(2, published))
+        return range(published if self.repetitions is None else self.repetitions)
+
+    def some(self, values: Iterable[T]) -> list[T]:
+        """All values of a parameter, or the first two."""
+        return list(values)[:2] if self.quick else list(values)
+
+    def tried(self, settings: Iterable[T]) -> list[T]:
+        """The settings of a model that are tried: without labels to choose by, the default, which comes first."""
+        return list(settings)[:1] if self.protocol == "blind" else self.some(settings)
+
+    def size(self, published: int, quick: int) -> int:
+        """A size as published, or a quick one."""
+        return quick if self.quick else published
+
+
+@dataclass(frozen=True)
+class Data:
+    """The data sets, read where they are first asked for."""
+
+    folder: str | None = None
+
+    def __getitem__(self, name: str) -> Bunch:
+        """A data set by its name."""
+        return _loaded(name, self.folder)
+
+
+@cache
+def _loaded(name: str, folder: str | None) -> Bunch:
+    return load(name, folder)
+
+
+Drawing = Callable[[Results, Data, Plan, Path], list[str]]
+
+
+def _nothing(results: Results, data: Data, plan: Plan, folder: Path) -> list[str]:
+    return []
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table or figure of a paper.
+
+    `run(trial, data, plan)` gives one or more rows of measures; it must depend on nothing else, so that trials can be run in any
+    order and process. `page(results)` is the body of the page, `draw(results, data, plan, folder)` writes pictures and returns
+    lines of Markdown that show them.
+    """
+
+    name: str
+    title: str
+    data: tuple[str, ...]
+    trials: Callable[[Plan], list[Trial]]
+    run: Callable[[Trial, Data, Plan], Iterable[Row]]
+    page: Callable[[Results], str]
+    draw: Drawing = field(default=_nothing)

@@ -1,0 +1,104 @@
+"""The page of an experiment, and what pages of measurements have in common."""
+
+import os
+import platform
+import subprocess
+import warnings
+from collections.abc import Iterable, Sequence
+from importlib import metadata
+from pathlib import Path
+
+from sklearn.exceptions import ConvergenceWarning
+
+import deepnmf
+from deepnmf import __version__
+from reproduction.experiment import Data, Experiment, Plan, Results
+
+__all__ = ["source", "table", "write_page"]
+
+FOLDERS = (Path(deepnmf.__file__).parent, Path(__file__).parent)  # whose state decides the numbers
+CHANGED = " with changes"
+
+
+def table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
+    """A table in Markdown.
+
+    Examples
+    --------
+    >>> print(table(["k", "accuracy"], [[2, 0.5]]))
+    | k | accuracy |
+    | --- | --- |
+    | 2 | 0.5 |
+    """
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+
+
+def machine() -> str:
+    """The processor, its cores and the memory."""
+    described = Path("/proc/cpuinfo")
+    lines = described.read_text().splitlines() if described.exists() else []
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+    return f"{names[0] if names else platform.processor()}, {os.cpu_count()} cores, {memory:.0f} GB of memory"
+
+
+def versions(packages: Iterable[str] = ("numpy", "scipy", "scikit-learn")) -> str:
+    """Which versions of packages are installed, and which are not."""
+    return ", ".join(f"{package} {_version(package) or '(not installed)'}" for package in packages)
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def commit() -> str:
+    """The commit that deepnmf and the experiments are run from, marked where files were changed; empty outside of git."""
+    states = [_tree(folder) for folder in FOLDERS]
+    if not all(states):
+        return ""
+    found = _git(FOLDERS[0], "rev-parse", "--short", "HEAD")
+    return f"{found}{CHANGED}" if any(state.endswith(CHANGED) for state in states) else found
+
+
+def source() -> str:
+    """What tells one state of the source from another: the trees of both folders in git, or else the version."""
+    return ", ".join(f"{folder.name} {_tree(folder) or __version__}" for folder in FOLDERS)
+
+
+def _tree(folder: Path) -> str:
+    """The tree of a folder in git, marked where files were changed; empty if git does not keep the folder."""
+    tree = _git(folder, "rev-parse", "--short", "HEAD:./")
+    return f"{tree}{CHANGED}" if tree and _git(folder, "status", "--porcelain", "--", ".") else tree
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    """The output of git in a folder; empty where git is absent or fails."""
+    try:
+        done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=False)
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def write_page(experiment: Experiment, results: Results, data: Data, plan: Plan, folder: Path, command: str) -> Path:
+    """Write rows, pictures and page into a folder, and return the page's path."""
+    folder.mkdir(parents=True, exist_ok=True)
+    results.write_csv(folder / f"{experiment.name}.csv")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        pictures = experiment.draw(results, data, plan, folder)
+    made = (
+        f"Made by `{command}` from deepnmf {__version__}{_at(commit())}, {versions()}; {machine()}. "
+        f"{sum(results.column('trial_seconds')):.0f} s of one core. [Every trial]({experiment.name}.csv)."
+    )
+    path = folder / f"{experiment.name}.md"
+    path.write_text("\n\n".join([f"# {experiment.title}", made, experiment.page(results), *pictures]) + "\n")
+    return path
+
+
+def _at(commit: str) -> str:
+    return f" (commit {commit})" if commit else ""

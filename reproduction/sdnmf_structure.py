@@ -1,0 +1,206 @@
+"""Sparse Deep NMF (Guo & Zhang, 2019): Fig. 3 to 6, how deep and wide, and Fig. 8, from a class to its parts."""
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from deepnmf.metrics import sparseness
+from reproduction.experiment import Array, Data, Experiment, Plan, Results, Row, Trial, Value
+from reproduction.faces import divided, random_sizes, unit_faces
+from reproduction.pages import table
+from reproduction.pictures import draw_rows
+from reproduction.protocols import scores
+from reproduction.sdnmf_pie import MEASURES, PIE, RESTARTS, SPARSE, SPLITS, SWEEPS, TESTED, settings_of
+
+__all__ = ["EXPERIMENTS"]
+
+# ----------------------------------------------------------------------------------------------------- Fig. 3 to 6
+
+DEPTHS = (1, 2, 3, 4)  # the paper's are 2 to 4
+DRAWS, PUBLISHED_DRAWS = 5, 50
+TOP, MEAN = 40, 400
+FIRST = ((600, 40), (600, 80), (300, 40), (300, 80))
+SECOND = ((600, 40), (600, 80), (600, 120), (600, 160), (600, 200))
+THIRD = ((600, 160), (600, 160, 40), (600, 160, 80), (600, 160, 120))
+
+
+def _said(sizes: Sequence[int]) -> str:
+    return ", ".join(map(str, sizes))
+
+
+def _structure_trials(plan: Plan) -> list[Trial]:
+    depths: list[Trial] = [
+        {"figure": "depth", "model": model, "depth": depth, "repetition": draw}
+        for model, depth, draw in product(plan.some(SPARSE), plan.some(DEPTHS), plan.repeats(DRAWS))
+    ]
+    sizes = dict.fromkeys(plan.some(FIRST) + plan.some(SECOND) + plan.some(THIRD))
+    splits: list[Trial] = [
+        {"figure": "sizes", "model": model, "sizes": _said(widths), "repetition": split}
+        for model, widths, split in product(plan.some(SPARSE), sizes, plan.repeats(SPLITS))
+    ]
+    return depths + splits
+
+
+def _run_structure(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
+    repetition = int(trial["repetition"])
+    X, y = unit_faces(data, PIE)
+    drawn: Row = {}
+    if trial["figure"] == "depth":
+        sizes = random_sizes(int(trial["depth"]), TOP, MEAN, repetition)
+        model = _default(trial, sizes, plan).fit(X)
+        codes, labels, drawn = model.codes_[-1], y, {"sizes": _said(sizes)}
+    else:
+        train, test = divided(y, repetition, plan.size(TESTED, 2))
+        model = _default(trial, [int(size) for size in str(trial["sizes"]).split(", ")], plan).fit(X[train])
+        codes, labels = model.transform(X[test]), y[test]
+    yield drawn | scores(codes, labels, repetition, plan.size(RESTARTS, 2), MEASURES)
+
+
+def _default(trial: Trial, sizes: Sequence[int], plan: Plan) -> Any:
+    widths = range(3 + len(sizes), 3, -1) if plan.quick else sizes
+    return next(iter(settings_of(str(trial["model"]), widths, "linear", int(trial["repetition"]), plan).values()))
+
+
+def _structure_page(results: Results) -> str:
+    depth, splits = results.where(figure="depth"), results.where(figure="sizes")
+    draws, repeats = len(depth.distinct("repetition")), len(splits.distinct("repetition"))
+    parts = [
+        f"Linear models at their defaults; samples at unit norm, single precision, at most {SWEEPS} sweeps. The protocols differ in one thing: of\n"
+        f"{RESTARTS} restarts of k-means `paper` takes the one with the best NMI, by the labels, `blind` that with the lowest inertia. The paper shows\n"
+        "boxes and gives no numbers; what it reads from them stands under each title.",
+        "## Fig. 3: NP by the number of layers",
+        f'All faces, {TOP} components on top, the widths below drawn from an exponential distribution and sorted: {draws} draws (the paper has {PUBLISHED_DRAWS}, and\ndoes not give the mean: here it is {MEAN}). The paper compares 2 to 4 layers: "L = 2 should\nbe the best choice".',
+        *(_matrix(depth, "depth", depth.distinct("depth"), protocol, "np") for protocol in results.protocols),
+    ]
+    for title, claim, sizes in (
+        ("Fig. 4: NMI by k1", '"the classification results with k1 = 300 and k1 = 600 are consistent"', FIRST),
+        (
+            "Fig. 5: NMI by k2",
+            '"besides DNMF [...], the precision of four models rise as k2 grows at first and reach the climax under k2 = 120 or k2 = 160"',
+            SECOND,
+        ),
+        (
+            "Fig. 6: NMI of two and three layers",
+            '"most of our models, except DNMF, reach their best with layer size= [600, 160]"',
+            THIRD,
+        ),
+    ):
+        there = [said for said in map(_said, sizes) if said in splits.distinct("sizes")]
+        parts += [f"## {title}", f"{repeats} splits as in Table III, the codes of the test faces. The paper: {claim}."]
+        parts += [_matrix(splits, "sizes", there, protocol, "nmi") for protocol in results.protocols]
+    return "\n\n".join(parts)
+
+
+def _matrix(results: Results, by: str, values: Sequence[Value], protocol: str, measure: str) -> str:
+    """A measure of every model, the best value of each below."""
+    models, column = results.distinct("model"), f"{protocol}_{measure}"
+    rows = [[value, *(results.where(model=m, **{by: value}).spread(column) for m in models)] for value in values]
+    best = [max(values, key=lambda value: results.where(model=m, **{by: value}).mean(column)) for m in models]
+    return table([f"{by}, `{protocol}`", *models], [*rows, ["best", *(f"**{value}**" for value in best)]])
+
+
+# ----------------------------------------------------------------------------------------------------------- Fig. 8
+
+PATH_SIZES = (193, 141, 40)
+CLASS = 36  # counted from 1, as in the paper
+STRONGEST = 5
+
+
+def _fitted(data: Data, plan: Plan) -> tuple[Any, Array]:
+    """SDNMF/L of all faces, and whether each is of the class."""
+    X, y = unit_faces(data, PIE)
+    classes = np.unique(y)
+    model = settings_of("SDNMF/L", (7, 6, 5) if plan.quick else PATH_SIZES, "linear", 0, plan)["weight 0.01"]
+    return model.fit(X), y == classes[min(CLASS, len(classes)) - 1]
+
+
+def _path_trials(plan: Plan) -> list[Trial]:
+    return [{"model": "SDNMF/L"}]
+
+
+def _run_path(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
+    """The strongest features of the class on top; then, downwards, the strongest parts of the strongest feature."""
+    model, is_class = _fitted(data, plan)
+    top = model.codes_[-1]
+    weights, others, of = _shares(top[is_class].mean(axis=0)), _shares(top[~is_class].mean(axis=0)), "the class"
+    for layer in range(len(model.factors_), 0, -1):
+        strongest = [int(f) for f in np.argsort(-weights, kind="stable")[:STRONGEST] if weights[f] > 0]
+        for feature in strongest:
+            elsewhere = f"{others[feature]:.3f}" if layer == len(model.factors_) else ""
+            sparse = sparseness(model.features_[layer - 1][[feature]])
+            place: Row = {"layer": layer, "feature": feature + 1, "of": of}
+            yield place | {"share": float(weights[feature]), "elsewhere": elsewhere, "sparseness": sparse}
+        of = f"feature {strongest[0] + 1}"
+        weights = _shares(model.factors_[layer - 1][strongest[0]])
+
+
+def _shares(weights: Array) -> Array:
+    """Weights that add up to one."""
+    return weights / max(float(weights.sum()), np.finfo(np.float32).tiny)
+
+
+def _path_page(results: Results) -> str:
+    head = ["layer", "feature", "of", "share", "share in the other faces", "sparseness"]
+    rows = [
+        [
+            row["layer"],
+            row["feature"],
+            row["of"],
+            f"{float(row['share']):.3f}",
+            row["elsewhere"],
+            f"{float(row['sparseness']):.3f}",
+        ]
+        for row in results.rows
+    ]
+    mean = {layer: results.where(layer=layer).mean("sparseness") for layer in results.distinct("layer")}
+    order = sorted(mean, key=lambda layer: mean[layer], reverse=True)
+    return "\n\n".join(
+        [
+            f"Linear SDNMF/L with layers {PATH_SIZES} of all faces, default weights. The path starts at the mean code of class {CLASS} (counted from 1),\n"
+            f"the paper's example, and goes from the strongest feature of each layer to the {STRONGEST} strongest below it. Shares are of the sum of all weights.\n"
+            "Which number a feature has is a matter of the start (the paper's path is 7, then 13). The paper shows pictures and no numbers but\n"
+            "the weights in them. The faces themselves are not shown: they may not be passed on.",
+            table(head, rows),
+            "Mean sparseness of these features: "
+            + ", ".join(f"{mean[layer]:.3f} in layer {layer}" for layer in order)
+            + ", the sparsest first.",
+        ]
+    )
+
+
+def _draw_path(results: Results, data: Data, plan: Plan, folder: Path) -> list[str]:
+    """The features of the path, with their shares."""
+    model, _ = _fitted(data, plan)
+    rows = {}
+    for layer in results.distinct("layer"):
+        some = results.where(layer=layer)
+        features = model.features_[int(layer) - 1][[int(number) - 1 for number in some.column("feature")]]
+        rows[f"layer {layer}: the strongest of {some.rows[0]['of']}"] = features
+    file = "sdnmf-path.png"
+    shares = [f"{share:.2f}" for share in results.column("share")]
+    draw_rows(rows, shares, data[PIE].image_shape, folder / file)
+    return [f"![The strongest features of a class and the parts of the strongest, with their shares]({file})"]
+
+
+EXPERIMENTS = (
+    Experiment(
+        name="sdnmf-structure",
+        title="Sparse Deep NMF, Fig. 3 to 6: how many layers and how wide",
+        data=(PIE,),
+        trials=_structure_trials,
+        run=_run_structure,
+        page=_structure_page,
+    ),
+    Experiment(
+        name="sdnmf-path",
+        title="Sparse Deep NMF, Fig. 8: the path from a class to its parts",
+        data=(PIE,),
+        trials=_path_trials,
+        run=_run_path,
+        page=_path_page,
+        draw=_draw_path,
+    ),
+)

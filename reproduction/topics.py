@@ -1,0 +1,151 @@
+"""A hierarchy of topics of BBC news: words of each topic, and which topics make up the topics above."""
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+from sklearn.feature_extraction.text import TfidfTransformer
+
+from reproduction.contenders import (
+    DEEP,
+    MODELS,
+    clustering_measures,
+    contender,
+    described_protocols,
+    layer_scores,
+    layers_of,
+    score_rows,
+    starts,
+    top_names,
+)
+from reproduction.experiment import Array, Data, Experiment, Matrix, Plan, Results, Row, Trial
+from reproduction.pages import table
+from reproduction.protocols import RESTARTS
+
+__all__ = ["EXPERIMENTS"]
+
+NEWS = "bbc_news"
+SIZES = (30, 12, 5)
+WORDS, PARTS = 8, 3  # shown of a topic
+SHOWN = ("NMF", *DEEP)
+
+
+def _run(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
+    bunch = data[NEWS]
+    X = TfidfTransformer().fit_transform(bunch.data)
+    sizes = (8, 6, 5) if plan.quick else SIZES
+    model = contender(str(trial["model"]), sizes, str(trial["start"]), int(trial["draw"]), plan).fit(X)
+    for row in layer_scores(model, X, bunch.target, int(trial["draw"]), plan):
+        yield row | {"part": "layer"}
+    if trial["start"] == "default" and trial["model"] in SHOWN:
+        yield from _topics(model, X, bunch)
+
+
+def _topics(model: Any, X: Matrix, bunch: Any) -> Iterator[Row]:
+    """Words, the class it stands for and the topics below, of every topic of every layer."""
+    for layer, (_, codes) in enumerate(layers_of(model, X)):
+        strongest = codes.argmax(axis=1)
+        below = _made_of(model.factors_[layer]) if layer else [""] * len(model.factors_[0])
+        for topic, words in enumerate(top_names(model, layer, bunch.vocabulary, WORDS)):
+            row: Row = {"part": "topic", "layer": layer + 1, "topic": topic + 1, "words": " ".join(words)}
+            yield row | {"made_of": below[topic]} | _class_of(bunch, strongest == topic)
+
+
+def _made_of(factor: Array) -> list[str]:
+    """The topics below that weigh most in each topic, with their shares of its weight."""
+    shares = factor / np.maximum(factor.sum(axis=1, keepdims=True), 1e-12)
+    return [", ".join(f"{j + 1} ({share[j]:.0%})" for j in np.argsort(-share)[:PARTS]) for share in shares]
+
+
+def _class_of(bunch: Any, members: Array) -> Row:
+    """How many documents have this topic as their strongest, and which class most of them are of."""
+    if not members.any():
+        return {"documents": 0, "class": "", "share": 0.0}
+    counts = np.bincount(bunch.target[members])
+    return {
+        "documents": int(members.sum()),
+        "class": str(bunch.class_names[counts.argmax()]),
+        "share": float(counts.max() / members.sum()),
+    }
+
+
+def _score_table(some: Results, start: str) -> str:
+    strongest = {
+        "accuracy of the strongest topics": "strongest_accuracy",
+        "their NMI": "strongest_nmi",
+        "their purity": "purity",
+    }
+    measures = clustering_measures(some) | strongest
+    head = ["model", "layer", "topics", *measures, "relative error of the fit"]
+    return table(head, score_rows(some, start, list(measures.values())))
+
+
+def _topic_tables(results: Results, model: str) -> str:
+    some = results.where(part="topic", model=model)
+    parts = []
+    for layer in reversed(some.distinct("layer")):
+        rows = [
+            [
+                row["topic"],
+                row["words"],
+                row["documents"],
+                f"{row['class']} ({float(row['share']):.0%})",
+                row["made_of"],
+            ]
+            for row in some.where(layer=layer).rows
+        ]
+        head = ["topic", "words", "documents", "class of most", "made of topics below"]
+        parts += [f"Layer {layer}:", table(head, rows)]
+    return "\n\n".join(parts)
+
+
+def _findings(some: Results) -> str:
+    """The layers of each deep model beside NMF, by measures that choose nothing by labels."""
+    lines = []
+    clusters = some.protocols[-1]
+    measures = {"strongest_nmi": "of the strongest topics", f"{clusters}_nmi": f"of k-means by `{clusters}`"}
+    for start, (measure, said) in product(some.distinct("start"), measures.items()):
+        plain = {model: some.where(start=start, model=model).mean(measure) for model in MODELS[:2]}
+        found = []
+        for model in DEEP:
+            layers = some.where(start=start, model=model)
+            means = [f"{layers.where(layer=layer).mean(measure):.3f}" for layer in layers.distinct("layer")]
+            found.append(f"{model} {', '.join(means)}")
+        beside = f"NMF {plain['NMF']:.3f}, scikit-learn's {plain[MODELS[0]]:.3f}"
+        lines.append(f"- {start} start, NMI {said}, from the data upwards: {'; '.join(found)}; {beside}.")
+    return "\n".join(lines)
+
+
+def _page(results: Results) -> str:
+    layers = results.where(part="layer")
+    parts = [
+        "BBC news: 2225 documents of five classes, 9635 stemmed words, tf-idf, rows at unit norm. Five topics on top, as there are classes; deep models have more topics\n"
+        f"below. k-means on the codes of each layer with as many clusters as classes, {RESTARTS} restarts; beside it,\n"
+        "each document in the cluster of its strongest topic.",
+        described_protocols(layers),
+        "## Findings",
+        _findings(layers),
+        "## Default start",
+        _score_table(layers, "default"),
+        "## Random starts",
+        _score_table(layers, "random"),
+        "## Topics",
+        "From the default start. A topic's words are the heaviest of its feature; its documents are those in which it is the strongest topic of the layer; the topics below\n"
+        "that make it up are the heaviest entries of its row of the factor between the layers, as shares of the row.",
+    ]
+    for model in SHOWN:
+        parts += [f"### {model}", _topic_tables(results, model)]
+    return "\n\n".join(parts)
+
+
+EXPERIMENTS = (
+    Experiment(
+        name="topics-bbc",
+        title="Beyond the papers: a hierarchy of topics of BBC news",
+        data=(NEWS,),
+        trials=starts,
+        run=_run,
+        page=_page,
+    ),
+)
