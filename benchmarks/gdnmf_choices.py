@@ -9,9 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 
 from deepnmf import GDNMF
-from deepnmf.datasets import load
 from deepnmf.metrics import nmi
-from reproduction.gdnmf_labels import at_unit_norm
+from reproduction.experiment import Data
+from reproduction.faces import unit_samples
 from reproduction.protocols import given_labels, known_rows
 
 SETS = {"PIE": "pie_pose27", "COIL-20": "coil20_32x32"}
@@ -41,7 +41,7 @@ def cells(X, y, changes):
 def main():
     """Print the table."""
     warnings.simplefilter("ignore", ConvergenceWarning)
-    data = {name: at_unit_norm(load(file)) for name, file in SETS.items()}
+    data = {name: unit_samples(Data(), file) for name, file in SETS.items()}
     print(f"{described()}\n")
     print("| change | " + " | ".join(f"{name}: loss | NMI | label accuracy" for name in data) + " |")
     print("| --- |" + " --- | --- | --- |" * len(data))

@@ -1,4 +1,4 @@
-"""What experiments beyond the papers have in common: the models they compare, and what each layer of one is."""
+"""What the experiments beyond the papers share: the models that they compare, and the layers of a model."""
 
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -68,24 +68,24 @@ def starts(plan: Plan) -> list[Trial]:
 
 
 def described_starts(results: Results) -> str:
-    """How many starts there were."""
+    """The initializations, and how many there are."""
     draws = len(results.where(start="random").distinct("draw"))
     return (
-        f"Every model is fitted from its default start, which is not random, and from {draws} random ones (mean and deviation). Deep NMF is `SparseDeepNMF` without a\n"
-        "penalty; multilayer NMF is fitted layer upon layer and never as a whole; Deep nsNMF has its default smoothing. Everything else is at its default too."
+        f"Every model is fitted from its default initialization, which is not random, and from {draws} random ones (mean and standard deviation). Deep NMF is `SparseDeepNMF`\n"
+        "without a penalty. Multilayer NMF is fitted layer by layer, without fine-tuning. Deep nsNMF has its default smoothing. All other parameters have their defaults."
     )
 
 
 def described_protocols(results: Results) -> str:
-    """How k-means was scored where nothing else is chosen."""
-    chosen = "No setting is tried here: the protocols differ by the restart of k-means only."
+    """The protocols where only the restart of k-means is chosen."""
+    chosen = "No settings are compared here: the protocols differ in the restart of k-means only."
     return f"{described(results)}\n\n{chosen} {described_starts(results)}"
 
 
 def clustering_measures(results: Results) -> dict[str, str]:
     """The measures of k-means by their titles."""
     titles = product(results.protocols, {"accuracy": "accuracy", "NMI": "nmi"}.items())
-    return {f"{said}, `{protocol}`": f"{protocol}_{name}" for protocol, (said, name) in titles}
+    return {f"{title}, `{protocol}`": f"{protocol}_{name}" for protocol, (title, name) in titles}
 
 
 def score_rows(some: Results, start: Value, measures: Sequence[str]) -> list[list[Any]]:

@@ -162,13 +162,13 @@ def _averages(name: str, results: Results, protocol: str, measure: str, model: V
 
 def _table_page(name: str, results: Results) -> str:
     parts = [
-        f"For each k, {len(results.distinct('repetition'))} draws of k classes; factorised with k components on top (two layers for the deep\n"
-        f"models); k-means on the codes, {RESTARTS} restarts. Per cent, mean and deviation over the draws.",
+        f"For each k, {len(results.distinct('repetition'))} draws of k classes. Each model has k components on top (two layers for the deep models).\n"
+        f"k-means on the codes, {RESTARTS} restarts. Scores in per cent, mean and standard deviation over the draws.",
         described(results),
-        f"Settings tried, each on samples at {' and at '.join(INPUTS)}, each with {len(CODES)} ways to hand codes to k-means ({', '.join(CODES)}): "
+        f"Number of settings tried, on samples at {' and at '.join(INPUTS)}, each with {len(CODES)} scalings of the codes for k-means ({', '.join(CODES)}): "
         + "; ".join(f"{m}: {len(INPUTS) * len(CODES) * len(_settings(m, 2, Plan()))}" for m in MODELS)
-        + ". In `paper` the setting is chosen draw by draw, so a model with more settings gains more by the choice alone:\n"
-        "compare a model's two protocols before comparing models.",
+        + ". In `paper` the setting is chosen for each draw, so a model with more settings gains more by the choice alone:\n"
+        "compare the two protocols of a model before comparing models.",
     ]
     for protocol in results.protocols:
         for measure in ("accuracy", "nmi"):
@@ -180,23 +180,23 @@ def _table_page(name: str, results: Results) -> str:
 def _verdict(name: str, results: Results) -> str:
     ours = results.where(model="Deep nsNMF")
     rows = [
-        [f"`{protocol}`, {said}", *_against_the_paper(name, some, protocol)]
+        [f"`{protocol}`, {choice}", *_against_the_paper(name, some, protocol)]
         for protocol in results.protocols
-        for said, some in (_choices(ours) if protocol == "paper" else {"the default": ours}).items()
+        for choice, some in (_choices(ours) if protocol == "paper" else {"the default": ours}).items()
     ]
     head = [
         "chosen from",
         *(cell for measure in ("accuracy", "NMI") for cell in (measure, "the paper's", "difference")),
     ]
-    said = "Means over all k, by how much they are above or below the paper's, and what is left of them when less is tried."
-    return "\n\n".join(["## Deep nsNMF on average", said, table(head, rows)])
+    summary = "Means over all k, their difference from the paper's means, and the same when fewer settings are tried."
+    return "\n\n".join(["## Deep nsNMF on average", summary, table(head, rows)])
 
 
 def _choices(results: Results) -> dict[str, Results]:
     """All settings that were tried, and what is left of them without one of the choices."""
     some = {"all settings": results}
-    for column, said in (("codes", "codes"), ("scale", "samples at"), ("setting", "")):
-        some |= {f"{said} {value}".strip(): results.where(**{column: value}) for value in results.distinct(column)}
+    for column, prefix in (("codes", "codes"), ("scale", "samples at"), ("setting", "")):
+        some |= {f"{prefix} {value}".strip(): results.where(**{column: value}) for value in results.distinct(column)}
     return some
 
 

@@ -54,8 +54,8 @@ def _depth_page(results: Results) -> str:
     return "\n\n".join(
         [
             f"Ten classes drawn at random, {len(results.distinct('repetition'))} draws, ten components on top, 1 to 5 layers. `paper`: the best of 20 restarts of\n"
-            "k-means and the smoothing that is best on average, by the labels; `blind`: lowest inertia and the default smoothing.\n"
-            "The paper plots the curve and gives no numbers: accuracy grows up to three layers and stays.",
+            "k-means and the smoothing that is best on average, both by the labels; `blind`: the restart with the lowest inertia and the\n"
+            "default smoothing. The paper plots the curve and gives no numbers: its accuracy grows up to three layers and then stays the same.",
             table(head, rows),
         ]
     )
@@ -103,8 +103,8 @@ def _cbcl_page(results: Results) -> str:
     ]
     return "\n\n".join(
         [
-            "2429 faces of 19 x 19 pixels, grey values from 0 to 1, three layers. Sparseness is Hoyer's, of each row, on average. The\n"
-            "paper shows pictures only: pixels, then edges, then parts of faces for Deep nsNMF; no parts for Deep Semi-NMF, and\n"
+            "2429 faces of 19 x 19 pixels, grey values from 0 to 1, three layers. Sparseness is Hoyer's measure of each row, averaged. The\n"
+            "paper shows pictures only: pixels, then edges, then parts of faces for Deep nsNMF, no parts for Deep Semi-NMF, and\n"
             "sparser codes for Deep nsNMF.",
             table(head, rows),
         ]

@@ -1,4 +1,4 @@
-"""Deep WSF (Trigeorgis et al., 2017): Table 2 and Fig. 12, what codes know of several attributes."""
+"""Deep WSF (Trigeorgis et al., 2017): Table 2 and Fig. 12, several attributes predicted from codes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 
 from deepnmf import CNMF, NMF, WSF, WSFMA, DeepSemiNMF, DeepWSF, DiscriminantNMF, SemiNMF
 from reproduction.experiment import Array, Data, Experiment, Plan, Results, Row, Trial, Value
-from reproduction.faces import unit_faces
+from reproduction.faces import unit_samples
 from reproduction.pages import table
 
 __all__ = ["EXPERIMENTS"]
@@ -84,7 +84,7 @@ def _trials(plan: Plan) -> list[Trial]:
 
 def _labelled(pictures: _Pictures, data: Data) -> tuple[Array, Array]:
     """Samples at unit norm, and an attribute a column: the place within a class, and the class."""
-    X, y = unit_faces(data, pictures.data)
+    X, y = unit_samples(data, pictures.data)
     place = np.zeros_like(y)
     for label in np.unique(y):
         place[y == label] = np.arange(np.sum(y == label)) // pictures.width
@@ -134,20 +134,20 @@ def _run(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
 
 def _page(results: Results) -> str:
     parts = [
-        "The paper's data (CMU Multi-PIE with pose, expression and identity) is not public; here COIL-20 has the object and the view angle, in\n"
-        "bins of 6 views, and CMU PIE the person and the lighting, which is the place of a picture among those of its person. Samples at unit norm,\n"
-        f"single precision. {len(results.distinct('split'))} splits: half of the samples are trained on, half held out, the same shares of every object or person; a random half of\n"
-        "the training samples keeps its labels, of both attributes. CNMF, DNMF (discriminant NMF) and WSF are fitted once an attribute, with its\n"
-        f"labels; WSF-MA and Deep WSF get both, the latter view angle or lighting on its lower layer. {SIZE} components a layer, λ = {WEIGHT:g}, all else the defaults.",
-        "Codes of labelled and of held-out samples are encoded with the factors fixed, without labels, and taken as they are (features at unit\n"
-        "norm) or standardised; a linear SVM with the paper's penalty 1 learns from the labelled ones. As they are, codes of samples at unit norm are\n"
-        "small, and a penalty of 1 holds the SVM back so much that their scale decides: what they know is better read from the standardised\n"
-        "ones. Accuracy on held-out samples, mean and deviation over the splits.",
+        "The paper's data (CMU Multi-PIE with pose, expression and identity) are not public. Here the attributes of COIL-20 are the object and the view angle, in\n"
+        "bins of 6 views; those of CMU PIE are the person and the lighting, which is the position of a picture among those of its person. Samples at unit\n"
+        f"norm, single precision. {len(results.distinct('split'))} splits: half of the samples of every object or person for training, the other half held out; a random half of the\n"
+        "training samples keeps the labels of both attributes. CNMF, DNMF (discriminant NMF) and WSF are fitted once per attribute, with its\n"
+        f"labels; WSF-MA and Deep WSF use both, and Deep WSF has view angle or lighting on its lower layer. {SIZE} components per layer, λ = {WEIGHT:g}, other parameters at their defaults.",
+        "Labelled and held-out samples are encoded with fixed factors and without labels. Their codes are used as they are (features at unit norm) or\n"
+        "standardised, and a linear SVM with the paper's penalty 1 is trained on the labelled ones. Codes of samples at unit norm are small, and with\n"
+        "a penalty of 1 their scale limits the SVM: the tables with standardised codes show better what the codes contain. Accuracy on held-out\n"
+        "samples, mean and standard deviation over the splits.",
     ]
     for name, preparation in product(results.distinct("data"), PREPARATIONS):
         parts += [f"## {name}, codes {preparation}", _tables(results.where(data=name, preparation=preparation))]
     published = [[model, *(f"{number:.2f}" for number in numbers)] for model, numbers in PUBLISHED.items()]
-    parts += ["## The paper's Table 2, of its own data", table(["model", "pose", "expression", "identity"], published)]
+    parts += ["## The paper's Table 2, on its own data", table(["model", "pose", "expression", "identity"], published)]
     return "\n\n".join(parts)
 
 
@@ -166,12 +166,12 @@ def _tables(results: Results) -> str:
     ]
     return "\n\n".join(
         [
-            f"As Table 2: of a deep model the layer of the attribute, layer 1 for {attributes[0]}.",
+            f"As in Table 2; of a deep model, the layer that belongs to the attribute (layer 1 for {attributes[0]}).",
             table(["model", *attributes], every),
-            "As Fig. 12: every layer.",
+            "As in Fig. 12, for every layer.",
             table(["codes", *attributes], deep),
-            "The paper's order, difference by difference in the same split. Confirmed is a mean of at least 0 with at most one split of five against it,\n"
-            "refuted a mean below 0 with at most one of five for it; equal is no difference in any split.",
+            "The order of the models in the paper, tested by differences within the same split. Confirmed: the mean is at least 0, with at most one split of five\n"
+            "against it. Refuted: the mean is below 0, with at most one split of five for it. Equal: no difference in any split.",
             table(["claim", "attribute", "difference", "splits that confirm", "verdict"], _order(own, attributes)),
         ]
     )
@@ -190,7 +190,7 @@ def _order(own: Results, attributes: Sequence[Value]) -> list[list[Value]]:
 
 
 def _verdict(gaps: Array) -> str:
-    """What the splits say of "at least as good"."""
+    """Whether the splits confirm "at least as good"."""
     holds, few = int(np.sum(gaps >= 0)), len(gaps) // 5
     if not np.any(gaps):
         return "equal"
@@ -202,7 +202,7 @@ def _verdict(gaps: Array) -> str:
 EXPERIMENTS = (
     Experiment(
         name="dsnmf-attributes",
-        title="Deep WSF, Table 2 and Fig. 12: what codes know of several attributes",
+        title="Deep WSF, Table 2 and Fig. 12: several attributes predicted from codes",
         data=tuple(pictures.data for pictures in SETS.values()),
         trials=_trials,
         run=_run,

@@ -11,7 +11,7 @@ from sklearn.preprocessing import normalize
 
 from deepnmf import GNMF, NMF, DeepSemiNMF, ImageGradientOrientations, MultilayerNMF, SemiNMF
 from reproduction.experiment import Array, Data, Experiment, Plan, Results, Row, Trial, Value
-from reproduction.faces import STARTS, unit_faces
+from reproduction.faces import STARTS, unit_samples
 from reproduction.pages import table
 from reproduction.pictures import draw_curves
 from reproduction.protocols import RESTARTS, described, of_protocol, scores
@@ -77,7 +77,7 @@ def _run_errors(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
 
 
 def _error_settings(model: str, k: int, plan: Plan) -> dict[str, Any]:
-    """The default; and others of the two models whose error hangs on a choice that the paper does not tell."""
+    """The default; and others of the two models whose error depends on a choice that the paper does not give."""
     common: dict[str, Any] = {"random_state": 0, "max_iter": plan.size(200, 3)}
     settings = settings_of(model, k, common, plan)
     if model == "GNMF":
@@ -100,11 +100,11 @@ def _error_page(results: Results) -> str:
         rows.append([k, f"{ours[SVD]:.3f}", *pairs])
     return "\n\n".join(
         [
-            f"‖X - X̂‖_F of samples at unit norm, in double precision, all settings the defaults (at most 200 sweeps, a layer of {WIDE} below the top one of\n"
-            "deep models). The caption of the paper's table has the square of this norm, its text the norm, of whose size its numbers are. No model\n"
-            "with k components on top can be below the truncated SVD. NMF (MUL) is `NMF` with multiplicative steps, NeNMF by accelerated gradient.\n"
-            f"GNMF trades its error for the graph's λ, of which the paper gives none; here it is {GNMF().graph_weights:g}, and others are below the table. Multi-layer NMF is never fitted\n"
-            "as a whole: its second layer takes the codes of the first apart, whatever that does to the error of the data.",
+            f"‖X - X̂‖_F of samples at unit norm, in double precision, with default settings (at most 200 sweeps; deep models have a layer of {WIDE} below the\n"
+            "top one). The caption of the paper's table has the square of this norm and its text the norm; its numbers have the magnitude of the norm. No\n"
+            "model with k components on top can have a smaller error than the truncated SVD. NMF (MUL) is `NMF` with multiplicative updates, NeNMF is `NMF`\n"
+            f"with accelerated gradient. The error of GNMF depends on the graph's λ, which the paper does not give: here it is {GNMF().graph_weights:g}; other values are below the\n"
+            "table. Multi-layer NMF is fitted layer by layer: its second layer factorizes the codes of the first, without regard to the error of the data.",
             table(head, rows),
             "## Against the paper, on average over k",
             "\n".join(_mean_difference(results, model, ks) for model in PUBLISHED_ERRORS),
@@ -130,7 +130,7 @@ INPUTS = {"pixels": tuple(PUBLISHED_ERRORS), "IGO": MIXED}
 
 def _input(name: str, data: Data) -> tuple[Array, Array]:
     """Pixels or gradient orientations, samples at unit norm, and labels."""
-    X, y = unit_faces(data, PIE)
+    X, y = unit_samples(data, PIE)
     if name == "pixels":
         return X, y
     height, width = map(int, data[PIE].image_shape)
@@ -180,14 +180,14 @@ def _area(curve: list[tuple[float, float]]) -> float:
 def _pie_page(results: Results) -> str:
     ks = results.distinct("k")
     parts = [
-        f"All faces, samples at unit norm; k components, below them a layer of {WIDE} in deep models; k-means on the codes, {RESTARTS} restarts. Per cent, mean and\n"
-        f"deviation over {len(results.distinct('repetition'))} seeds; AUC is the area under the curve over k, as part of what perfect accuracy would have. The paper draws the\n"
-        "curves and gives their AUC inside the drawings only: no numbers of it stand here. Gradient orientations (IGO) have both signs,\n"
-        "so that only the models with signed features take them.",
+        f"All faces, samples at unit norm; k components on top, and a layer of {WIDE} below in deep models; k-means on the codes, {RESTARTS} restarts. Accuracy in per cent,\n"
+        f"mean and standard deviation over {len(results.distinct('repetition'))} seeds. AUC is the area under the curve over k, divided by that of perfect accuracy. The paper gives\n"
+        "the AUC inside its figures only, so no published numbers are shown. Gradient orientations (IGO) have both signs, so that\n"
+        "only models with signed features can use them.",
         described(results),
         "Settings, the default first: "
         + "; ".join(f"{model}: {' / '.join(settings_of(model, 20, {}, Plan()))}" for model in INPUTS["pixels"])
-        + ".\nIn `paper` one is chosen for all k, by the mean accuracy.",
+        + ".\nIn `paper` one setting is chosen for all k, by the mean accuracy.",
     ]
     for name, protocol in product(INPUTS, results.protocols):
         figure = {"pixels": "Fig. 8, pixels", "IGO": "Fig. 10, gradient orientations"}[name]
@@ -210,7 +210,9 @@ def _order(results: Results) -> str:
         areas = {model: _area(_curve(some, protocol)) for model, some in chosen.items()}
         best = max(areas, key=lambda model: areas[model])
         gain = areas["Deep Semi-NMF"] - areas["Semi-NMF"]
-        lines.append(f"- {name}, `{protocol}`: Deep Semi-NMF {gain:+.3f} in AUC against Semi-NMF; {best} is highest.")
+        lines.append(
+            f"- {name}, `{protocol}`: the AUC of Deep Semi-NMF minus that of Semi-NMF is {gain:+.3f}; {best} has the highest AUC."
+        )
     claim = (
         'The paper: "in all cases, with the exception of the CMU PIE Pose experiment with IGOs, our Deep Semi-NMF outperformed all other methods\n'
         'with a difference in performance that is statistically significant". Here:'

@@ -1,4 +1,4 @@
-"""Deep Semi-NMF and Deep WSF (Trigeorgis et al., 2017): Fig. 4 and 5, points that labels tell apart; Fig. 11, pre-training."""
+"""Deep Semi-NMF and Deep WSF (Trigeorgis et al., 2017): Fig. 4 and 5, points with two labels; Fig. 11, pre-training."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from deepnmf import DeepSemiNMF, DeepWSF, SemiNMF
 from reproduction.experiment import Array, Data, Experiment, Plan, Results, Row, Trial, Value
-from reproduction.faces import unit_faces
+from reproduction.faces import unit_samples
 from reproduction.pages import table
 from reproduction.pictures import draw_clouds, draw_curves
 from reproduction.protocols import RESTARTS, scores
@@ -43,7 +43,7 @@ def _source(start: str, common: dict[str, Any], data: Data) -> list[Array] | Non
     """Factors of other faces to start from."""
     if start == STARTS[0]:
         return None
-    X, y = unit_faces(data, ELSEWHERE)
+    X, y = unit_samples(data, ELSEWHERE)
     if start == STARTS[1]:
         return DeepSemiNMF(**common).fit(X).factors_
     return DeepWSF(graph_weights=WEIGHTS, **common).fit(X, y).factors_
@@ -54,7 +54,7 @@ def _run_pretraining(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
     sizes = (6, 4) if plan.quick else (WIDE, int(trial["k"]))
     sweeps = {"max_iter": plan.size(SWEEPS, 3), "pretrain_max_iter": plan.size(50, 3)}
     common: dict[str, Any] = {"layer_sizes": sizes, "random_state": seed} | sweeps
-    X, y = unit_faces(data, SETS[str(trial["data"])])
+    X, y = unit_samples(data, SETS[str(trial["data"])])
     model = DeepSemiNMF(**common).fit(X, factors=_source(str(trial["start"]), common, data))
     found = scores(model.codes_[-1], y, seed, plan.size(RESTARTS, 2))
     yield found | {"error": model.reconstruction_err_, "sweeps": model.n_iter_}
@@ -62,11 +62,11 @@ def _run_pretraining(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
 
 def _pretraining_page(results: Results) -> str:
     parts = [
-        f"`DeepSemiNMF(({WIDE}, k))` of faces without labels, started as ever, or from the factors of a model of other faces: ORL (400 faces, 40 people), as they\n"
-        f"are (`DeepSemiNMF`) or with the people as labels of the top layer (`DeepWSF`, λ = {WEIGHTS}). The paper takes XM2VTS for ORL. The start without\n"
-        "labels tells what the labels are worth from what another start is worth. k-means on the top codes; per cent, mean and deviation over\n"
-        f"{len(results.distinct('repetition'))} seeds of the fits and of k-means. Samples at unit norm, single precision, at most {SWEEPS} sweeps.",
-        f"Nothing but the restart of k-means, of {RESTARTS}, is chosen: `paper` takes the one with the best accuracy, by the labels, `blind` that with the\nlowest inertia. The paper draws its curves and gives no numbers; all its models gain by pre-training with labels.",
+        f"`DeepSemiNMF(({WIDE}, k))` of faces without labels, with the default initialization or with the factors of a model of other faces: ORL (400 faces, 40 people),\n"
+        f"without labels (`DeepSemiNMF`) or with the people as labels of the top layer (`DeepWSF`, λ = {WEIGHTS}). The paper uses XM2VTS instead of ORL. The\n"
+        "initialization without labels separates the effect of the labels from the effect of other faces. k-means on the top codes; accuracy in per cent,\n"
+        f"mean and standard deviation over {len(results.distinct('repetition'))} seeds of the fits and of k-means. Samples at unit norm, single precision, at most {SWEEPS} sweeps.",
+        f"Only the restart of k-means is chosen, out of {RESTARTS}: `paper` takes the one with the best accuracy, by the labels, and `blind` the one with the\nlowest inertia. The paper shows curves and gives no numbers; all its models gain by pre-training with labels.",
     ]
     for name, protocol in product(results.distinct("data"), results.protocols):
         parts += [f"## {name}, protocol `{protocol}`", _accuracies(results.where(data=name), protocol)]
@@ -176,18 +176,18 @@ def _xor_page(results: Results) -> str:
         ]
         for encoder in results.distinct("encoder")
     ]
-    best = ["the best that any classifier can do", *(f"{_highest(distance):.3f}" for distance, _ in settings)]
+    best = ["upper bound for any classifier", *(f"{_highest(distance):.3f}" for distance, _ in settings)]
     return "\n\n".join(
         [
-            "Four normal clouds with σ = 1 at (±d, ±d): the identity is the sign of the product of the two signs, the pose that of the first coordinate.\n"
-            f"A linear probe (logistic regression) is trained on the codes of {TRAIN} points, of which the given share has labels, and scored on {TEST} new\n"
-            f"points, encoded with the factors fixed and without labels. Mean and deviation over {len(results.distinct('repetition'))} draws. No label enters a fit but\n"
-            "those of `DeepWSF`, which gets pose on its lower and identity on its top layer, as the paper's model does, where they are known.",
+            "Four normal clouds with σ = 1 at (±d, ±d). The identity of a point is the product of the signs of its two coordinates, its pose the sign of the first.\n"
+            f"A linear classifier (logistic regression) is trained on the codes of {TRAIN} points, of which the given share has labels, and scored on {TEST} new\n"
+            f"points, which are encoded with fixed factors and without labels. Mean and standard deviation over {len(results.distinct('repetition'))} draws. Only `DeepWSF` uses\n"
+            "labels in its fit: the known poses on its lower layer and the known identities on its top layer, as the paper's model does.",
             table(
                 ["codes of", *(f"d = {d:g}, {100 * share:g} % of the labels" for d, share in settings)], [*rows, best]
             ),
-            "The paper calls the separation infeasible with one layer of Semi-NMF, since that is a linear map. Nonnegative codes are none: compare two components\n"
-            "with four, one a cloud. The paper draws the codes and gives no numbers.",
+            "The paper calls the separation infeasible with one layer of Semi-NMF, since that is a linear map. But nonnegative codes are no linear map of the points:\n"
+            "compare two components with four, one for each cloud. The paper shows the codes and gives no numbers.",
         ]
     )
 
@@ -218,7 +218,7 @@ def _draw_xor(results: Results, data: Data, plan: Plan, folder: Path) -> list[st
 EXPERIMENTS = (
     Experiment(
         name="dsnmf-xor",
-        title="Deep Semi-NMF, Fig. 4 and 5: identities told apart by codes",
+        title="Deep Semi-NMF, Fig. 4 and 5: separation of identities by codes",
         data=(),
         trials=_xor_trials,
         run=_run_xor,

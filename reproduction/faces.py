@@ -1,4 +1,4 @@
-"""What experiments on faces share: unit samples, splits, starts of Semi-NMF, and layer sizes drawn at random."""
+"""What experiments on pictures share: unit samples, splits, starts of Semi-NMF, and layer sizes drawn at random."""
 
 from typing import Literal
 
@@ -7,10 +7,10 @@ from sklearn.preprocessing import normalize
 
 from reproduction.experiment import Array, Data
 
-__all__ = ["STARTS", "divided", "random_sizes", "unit_faces"]
+__all__ = ["STARTS", "divided", "random_sizes", "unit_samples"]
 
 
-def unit_faces(data: Data, name: str) -> tuple[Array, Array]:
+def unit_samples(data: Data, name: str) -> tuple[Array, Array]:
     """Samples at unit norm in single precision, and their labels."""
     bunch = data[name]
     return normalize(bunch.data.astype(np.float32)), bunch.target

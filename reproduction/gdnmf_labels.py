@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import normalize
 
 from deepnmf import CNMF, GDNMF, NMF
 from reproduction.experiment import Array, Data, Experiment, Plan, Protocol, Results, Row, Trial
+from reproduction.faces import unit_samples
 from reproduction.pages import table
 from reproduction.pictures import draw_curves
 from reproduction.protocols import (
@@ -28,7 +28,6 @@ __all__ = [
     "EXPERIMENTS",
     "ORIGIN",
     "SETS",
-    "at_unit_norm",
     "decayed",
     "few_sweeps",
     "scored",
@@ -47,14 +46,9 @@ PUBLISHED["SGDNMF"] = dict(zip(SHARES, (76.69, 80.59, 81.88, 82.56), strict=True
 
 ORIGIN = (
     "CMU PIE (2856 faces, 68 people), COIL-20 (1440 pictures of 20 objects), Yale (165 faces, 15 people), 32 x 32 pixels, samples at unit\n"
-    "norm, single precision unless said otherwise. The defaults of `GDNMF` were chosen with an eye on labels of PIE and COIL-20, not of Yale: see\n"
+    "norm, single precision unless stated otherwise. The defaults of `GDNMF` were chosen with knowledge of the labels of PIE and COIL-20, but not of Yale: see\n"
     "[decision 8](../decisions/0008-gdnmf.md)."
 )
-
-
-def at_unit_norm(bunch: Any) -> tuple[Array, Array]:
-    """Samples at unit norm, in single precision, and their labels."""
-    return normalize(bunch.data.astype(np.float32)), bunch.target
 
 
 def decayed(n_features: int, depth: int = 2, decay: float = DECAY) -> tuple[int, ...]:
@@ -77,7 +71,7 @@ def sets_of(plan: Plan) -> list[str]:
 
 
 def few_sweeps(plan: Plan, *, pretrains: bool = True) -> dict[str, Any]:
-    """Nothing, or few sweeps in a quick look."""
+    """Limits of the sweeps in a quick run, otherwise nothing."""
     names = ("max_iter", "pretrain_max_iter") if pretrains else ("max_iter",)
     return dict.fromkeys(names, 3) if plan.quick else {}
 
@@ -116,7 +110,7 @@ def _label_models(name: str, rank: int, seed: int, plan: Plan) -> dict[float, An
 
 
 def _run_labels(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
-    X, y = at_unit_norm(data[SETS[str(trial["data"])]])
+    X, y = unit_samples(data, SETS[str(trial["data"])])
     draw = int(trial["draw"])
     known = known_rows(y, float(trial["share"]), draw)
     if trial["model"] == "ridge on X":
@@ -179,10 +173,10 @@ def _label_table(some: Results) -> str:
 def _published_table(some: Results) -> str:
     shares = some.distinct("share")
     lines = {
-        f"{said}, ours, `{p}`": [
+        f"{title}, ours, `{p}`": [
             _chosen(some.where(share=s, model=model), p).spread(f"{p}_nmi", 2, 100) for s in shares
         ]
-        for p, (said, model) in product(some.protocols, {"GD²NMF": "GD²NMF", "NMF without labels": "NMF"}.items())
+        for p, (title, model) in product(some.protocols, {"GD²NMF": "GD²NMF", "NMF without labels": "NMF"}.items())
     }
     lines |= {f"{model}, published": [f"{values[float(s)]:.2f}" for s in shares] for model, values in PUBLISHED.items()}
     return table(["NMI, %", *(f"{float(s):.0%} of the labels" for s in shares)], [[k, *v] for k, v in lines.items()])
@@ -197,8 +191,8 @@ def _label_claims(some: Results) -> str:
         )
         gap = ours - PUBLISHED["GD²NMF"][float(share)]
         lines.append(
-            f"- {float(share):.0%} of the labels: NMI of GD²NMF by `{p}` is {gap:+.2f} from the published, {ours - hard:+.2f} from CNMF (a hard constraint),\n"
-            f"  {ours - none:+.2f} from NMF, which sees no labels and is scored on the same samples."
+            f"- {float(share):.0%} of the labels: the NMI of GD²NMF by `{p}` differs by {gap:+.2f} from the published one, by {ours - hard:+.2f} from that of CNMF (a hard constraint),\n"
+            f"  and by {ours - none:+.2f} from that of NMF, which uses no labels and is scored on the same samples."
         )
     return "\n".join(lines)
 
@@ -207,17 +201,17 @@ def _label_page(results: Results) -> str:
     pie = results.where(data="CMU PIE")
     parts = [
         ORIGIN,
-        f"The given share of each class has its labels, {len(results.distinct('draw'))} draws, each with a start of its own; two layers by a decay of {DECAY}.\n"
-        f"k-means on the fitted top codes, {RESTARTS} restarts. Per cent, mean and deviation over the draws.",
+        f"Labels are given for a share of each class, in {len(results.distinct('draw'))} draws, each with its own initialization; two layers with a decay of {DECAY}.\n"
+        f"k-means on the fitted top codes, {RESTARTS} restarts. Scores in per cent, mean and standard deviation over the draws.",
         described(results, LABELLED_PROTOCOLS),
         f"In `paper` the label weight α ({DEFAULT_WEIGHT:g}, the default, or {PUBLISHED_WEIGHT:g}, the supplement's) and the scale of the codes are those with the best accuracy on\n"
-        "average; in `blind` α is the default and the codes are as they are. The last column is what the model's own scores get right among samples\n"
-        "without a label. SSNMF is `GDNMF` with its deep path off, CNMF gives labelled samples of a class one code, NMF sees\n"
+        "average; in `blind` α is the default and the codes are not rescaled. The last column is the share of samples without a label whose label the\n"
+        "model predicts correctly. SSNMF is `GDNMF` without its deep path, CNMF gives all labelled samples of a class the same code, and NMF uses\n"
         "no labels.",
         "## Table R2: NMI on CMU PIE",
         _published_table(pie),
         _label_claims(pie),
-        "SGDNMF is no model of this package.",
+        "This package has no SGDNMF.",
     ]
     for name in results.distinct("data"):
         parts += [f"## {name}", _label_table(results.where(data=name))]

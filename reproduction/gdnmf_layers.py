@@ -1,4 +1,4 @@
-"""GD²NMF (supplement): Fig. R3, how far the layers tell classes apart."""
+"""GD²NMF (supplement): Fig. R3, separation of classes by layer."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -8,7 +8,8 @@ from sklearn.metrics import silhouette_score
 
 from deepnmf import GDNMF, plot_codes, plot_loss
 from reproduction.experiment import Array, Data, Experiment, Plan, Results, Row, Trial
-from reproduction.gdnmf_labels import at_unit_norm, few_sweeps
+from reproduction.faces import unit_samples
+from reproduction.gdnmf_labels import few_sweeps
 from reproduction.pages import table
 from reproduction.protocols import RESTARTS, described, scores
 
@@ -29,27 +30,30 @@ def _trials(plan: Plan) -> list[Trial]:
 
 def _run(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
     """The pixels, and the codes of each layer."""
-    X, y = at_unit_norm(data[COIL])
+    X, y = unit_samples(data, COIL)
     draw = int(trial["draw"])
     model = _fitted(draw, X, plan)
     layers = {f"layer {layer + 1}": model.encode(X, layer) for layer in range(len(model.features_))}
-    for said, codes in ({"the pixels": X} | layers).items():
+    for title, codes in ({"the pixels": X} | layers).items():
         found = scores(codes, y, draw, plan.size(RESTARTS, 2))
-        yield found | {"rows": said, "size": codes.shape[1], "silhouette": float(silhouette_score(codes, y))}
+        yield found | {"rows": title, "size": codes.shape[1], "silhouette": float(silhouette_score(codes, y))}
 
 
 def _page(results: Results) -> str:
-    measures = {f"{said}, `{p}`": f"{p}_{said.lower()}" for said, p in product(("accuracy", "NMI"), results.protocols)}
+    measures = {
+        f"{title}, `{p}`": f"{p}_{title.lower()}" for title, p in product(("accuracy", "NMI"), results.protocols)
+    }
     rows = []
-    for said in results.distinct("rows"):
-        some = results.where(rows=said)
+    for title in results.distinct("rows"):
+        some = results.where(rows=title)
         cells = [some.spread(measure, 1, 100) for measure in measures.values()]
-        rows.append([said, some.rows[0]["size"], some.spread("silhouette"), *cells])
+        rows.append([title, some.rows[0]["size"], some.spread("silhouette"), *cells])
     return "\n\n".join(
         [
-            f"`GDNMF` of COIL-20 (1440 pictures of 20 objects, samples at unit norm) without labels, {len(results.distinct('draw'))} starts. The silhouette says how much nearer samples are to those of their own object than to those of the next\n"
-            f"one, from -1 to 1. k-means with as many clusters as objects, {RESTARTS} restarts, per cent. The settings are the defaults: the protocols differ by the\n"
-            "restart only. The supplement shows maps by t-SNE and no numbers; it says that samples are better separated in the second layer than in the first.",
+            f"`GDNMF` of COIL-20 (1440 pictures of 20 objects, samples at unit norm) without labels, {len(results.distinct('draw'))} initializations. The silhouette, from -1 to 1, measures how much closer samples are to\n"
+            f"those of their own object than to those of the nearest other object. k-means with as many clusters as objects, {RESTARTS} restarts, scores in per cent. All settings are\n"
+            "the defaults: the protocols differ in the restart only. The supplement shows t-SNE maps and no numbers; it states that the second layer separates the samples better\n"
+            "than the first.",
             described(results),
             table(["codes", "size", "silhouette of the objects", *measures], rows),
         ]
@@ -58,14 +62,14 @@ def _page(results: Results) -> str:
 
 def _draw(results: Results, data: Data, plan: Plan, folder: Path) -> list[str]:
     """Maps of both layers, and the loss of the fit."""
-    X, y = at_unit_norm(data[COIL])
+    X, y = unit_samples(data, COIL)
     model = _fitted(0, X, plan)
     figures = {f"Codes of layer {layer + 1}": plot_codes(model, X, y, layer=layer) for layer in range(2)}
     lines = []
-    for said, figure in (figures | {"Loss after each sweep": plot_loss(model)}).items():
-        file = f"gdnmf-layers-{said.lower().replace(' ', '-')}.svg"
+    for title, figure in (figures | {"Loss after each sweep": plot_loss(model)}).items():
+        file = f"gdnmf-layers-{title.lower().replace(' ', '-')}.svg"
         figure.savefig(folder / file, metadata={"Date": None})
-        lines.append(f"![{said}]({file})")
+        lines.append(f"![{title}]({file})")
     return lines
 
 

@@ -1,4 +1,4 @@
-"""GD²NMF (supplement): what its parts are worth (Fig. R1), and its depth (Fig. R4)."""
+"""GD²NMF (supplement): the contribution of its parts (Fig. R1), and its depth (Fig. R4)."""
 
 import warnings
 from collections.abc import Iterator
@@ -10,7 +10,8 @@ import numpy as np
 
 from deepnmf import GDNMF
 from reproduction.experiment import Array, Data, Experiment, Plan, Results, Row, Trial, Value
-from reproduction.gdnmf_labels import DECAY, ORIGIN, SETS, at_unit_norm, decayed, few_sweeps, scored, sets_of
+from reproduction.faces import unit_samples
+from reproduction.gdnmf_labels import DECAY, ORIGIN, SETS, decayed, few_sweeps, scored, sets_of
 from reproduction.pages import table
 from reproduction.pictures import draw_curves
 from reproduction.protocols import LABELLED_PROTOCOLS, described, given_labels, known_rows
@@ -29,7 +30,7 @@ def fitted_scores(model: GDNMF, X: Array, y: Array, seed: int, plan: Plan) -> Ro
 def _measures(some: Results) -> dict[str, str]:
     """What is shown, by its title."""
     scores = product({"accuracy": "accuracy", "NMI": "nmi"}.items(), some.protocols)
-    return {f"{said}, `{p}`": f"{p}_{name}" for (said, name), p in scores} | {"labels that were not given": "labels"}
+    return {f"{title}, `{p}`": f"{p}_{name}" for (title, name), p in scores} | {"labels that were not given": "labels"}
 
 
 def _cells(some: Results) -> list[str]:
@@ -39,8 +40,8 @@ def _cells(some: Results) -> list[str]:
 def introduction(results: Results) -> str:
     """The data, the draws and the protocols."""
     return (
-        f"{ORIGIN}\n\n{SHARE:.0%} of each class has its labels, {len(results.distinct('draw'))} draws, each with a start of its own. k-means on the fitted top codes\n"
-        f"as they are. Per cent, mean and deviation over the draws.\n\n{described(results, LABELLED_PROTOCOLS)}"
+        f"{ORIGIN}\n\nLabels are given for {SHARE:.0%} of each class, in {len(results.distinct('draw'))} draws, each with its own initialization. k-means on the fitted top\n"
+        f"codes, not rescaled. Scores in per cent, mean and standard deviation over the draws.\n\n{described(results, LABELLED_PROTOCOLS)}"
     )
 
 
@@ -77,7 +78,7 @@ def _part_trials(plan: Plan) -> list[Trial]:
 
 
 def _run_parts(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
-    X, y = at_unit_norm(data[SETS[str(trial["data"])]])
+    X, y = unit_samples(data, SETS[str(trial["data"])])
     draw = int(trial["draw"])
     if classes := int(trial["classes"]):
         chosen = np.random.default_rng([classes, draw]).choice(np.unique(y), classes, replace=False)
@@ -94,11 +95,11 @@ def _gains(some: Results, label: str) -> str:
         if parts != BOTH:
             other = some.where(parts=parts)
             gains = (
-                f"{said} {100 * (whole.mean(measure) - other.mean(measure)):+.1f}"
-                for said, measure in _measures(some).items()
+                f"{title} {100 * (whole.mean(measure) - other.mean(measure)):+.1f}"
+                for title, measure in _measures(some).items()
                 if not measure.endswith("nmi")
             )
-            lines.append(f"- {label}, GD²NMF less *{parts}*: {'; '.join(gains)}.")
+            lines.append(f"- {label}, GD²NMF minus *{parts}*: {'; '.join(gains)}.")
     return "\n".join(lines)
 
 
@@ -115,12 +116,12 @@ def _part_page(results: Results) -> str:
         [
             introduction(results),
             "## Fig. R1(a): deep basis, deep features, or both",
-            "The supplement plots accuracies and gives no numbers; it says that GD²NMF is better than either half on all three data sets. The two rows of\n"
-            "paths are beside it.",
+            "The supplement plots accuracies and gives no numbers; it states that GD²NMF is better than either half on all three data sets. The two rows for\n"
+            "the paths are an addition.",
             table(["data", "parts", *_measures(results)], first),
             "\n".join(_gains(sets.where(data=name), str(name)) for name in sets.distinct("data")),
             "## Fig. R1(b): deep path, shallow path, or both, by the number of classes of CMU PIE",
-            "Classes drawn at random. The supplement says that both together are usually better than either.",
+            "Classes drawn at random. The supplement states that both together are usually better than either.",
             table(["classes", "parts", *_measures(results)], second),
             "\n".join(_gains(by_classes.where(classes=k), f"{k} classes") for k in by_classes.distinct("classes")),
         ]
@@ -153,7 +154,7 @@ def _depth_trials(plan: Plan) -> list[Trial]:
 
 
 def _run_depth(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
-    X, y = at_unit_norm(data[SETS[str(trial["data"])]])
+    X, y = unit_samples(data, SETS[str(trial["data"])])
     draw, depth = int(trial["draw"]), int(trial["depth"])
     model = GDNMF(depth=depth, label_weight=float(trial["weight"]), random_state=draw, **few_sweeps(plan))
     with warnings.catch_warnings():
@@ -177,13 +178,13 @@ def _depth_page(results: Results) -> str:
     for name, weight, depth in product(*columns):
         some = results.where(data=name, weight=weight, depth=depth)
         rows.append([name, f"{float(weight):g}", depth, some.rows[0]["sizes"], *_cells(some)])
-    weights = " and ".join(f"{said}, {weight:g}" for said, weight in DEPTH_WEIGHTS.items())
+    weights = " and ".join(f"{title}, {weight:g}" for title, weight in DEPTH_WEIGHTS.items())
     return "\n\n".join(
         [
             introduction(results),
-            f"One to five layers by a decay of {DECAY}, with two label weights: {weights}. The supplement plots the scores and gives no numbers; it says that two\n"
-            "layers are usually best and that more are much worse. Double precision, since squares of squares of squares leave the range of single.",
-            "Accuracy, depth by depth:\n\n" + _best_depths(results),
+            f"One to five layers with a decay of {DECAY} and two label weights: {weights}. The supplement plots the scores and gives no numbers; it states that two\n"
+            "layers are usually best and that more are much worse. Double precision, since repeated squares exceed the range of single precision.",
+            "Accuracy by depth:\n\n" + _best_depths(results),
             table(["data", "α", "layers", "sizes", *_measures(results)], rows),
         ]
     )
@@ -192,7 +193,7 @@ def _depth_page(results: Results) -> str:
 EXPERIMENTS = (
     Experiment(
         name="gdnmf-parts",
-        title="GD²NMF, Fig. R1: what its parts are worth",
+        title="GD²NMF, Fig. R1: contribution of its parts",
         data=tuple(SETS.values()),
         trials=_part_trials,
         run=_run_parts,

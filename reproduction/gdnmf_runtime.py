@@ -7,7 +7,8 @@ from typing import Any
 
 from deepnmf import CNMF, GDNMF, DeepSemiNMF, DeepWSF
 from reproduction.experiment import Array, Data, Experiment, Plan, Results, Row, Trial, Value
-from reproduction.gdnmf_labels import SETS, at_unit_norm, decayed, few_sweeps
+from reproduction.faces import unit_samples
+from reproduction.gdnmf_labels import SETS, decayed, few_sweeps
 from reproduction.pages import table
 from reproduction.protocols import given_labels, known_rows
 
@@ -56,14 +57,14 @@ def _trials(plan: Plan) -> list[Trial]:
 
 
 def _run(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
-    sets = {name: at_unit_norm(data[file]) for name, file in SETS.items()}
+    sets = {name: unit_samples(data, file) for name, file in SETS.items()}
     for model in _models(sets["Yale"][0].shape[1], plan).values():
         _timed(model, *sets["Yale"])  # what is compiled or loaded once
     for name, timing in product(sets, plan.repeats(TIMINGS)):
-        for said, model in _models(sets[name][0].shape[1], plan).items():
+        for title, model in _models(sets[name][0].shape[1], plan).items():
             yield {
                 "data": name,
-                "model": said,
+                "model": title,
                 "timing": timing,
                 "seconds": _timed(model, *sets[name]),
                 "sweeps": model.n_iter_,
@@ -90,11 +91,11 @@ def _page(results: Results) -> str:
     rows = [_line(name, model, results) for name in results.distinct("data") for model in PUBLISHED[str(name)]]
     return "\n\n".join(
         [
-            f"One fit on one core, best of {len(results.distinct('timing'))}, {SHARE:.0%} of the labels given, two layers by a decay of 0.3 (CNMF: as many components as the top layer\n"
-            "has), single precision, every model with its own defaults, hence its own test of when to stop. All fits are made one after the other in one\n"
-            "trial; other programs on the machine would slow them all the same.",
-            "**The published seconds are from another machine** (Core i7-10700, MATLAB R2020b) and from programs whose stopping rules are not known: the last column is\n"
-            "no comparison of methods. DNBMF and SGDNMF are no models of this package.",
+            f"One fit on one core, best of {len(results.distinct('timing'))}, {SHARE:.0%} of the labels given, two layers with a decay of 0.3 (CNMF: as many components as the top\n"
+            "layer), single precision. Every model has its own defaults, hence its own stopping rule. All fits run one after the other in one trial; other\n"
+            "programs on the machine would slow all of them down equally.",
+            "**The published seconds are from another machine** (Core i7-10700, MATLAB R2020b) and from programs with unknown stopping rules: the last column does\n"
+            "not compare methods. This package has no DNBMF and no SGDNMF.",
             table(["data", "model", "ours, s", "sweeps", "published, s", "published / ours"], rows),
         ]
     )

@@ -7,7 +7,8 @@ import numpy as np
 
 from deepnmf import GDNMF
 from reproduction.experiment import Data, Experiment, Plan, Results, Row, Trial
-from reproduction.gdnmf_labels import DECAY, SETS, at_unit_norm, few_sweeps, sets_of
+from reproduction.faces import unit_samples
+from reproduction.gdnmf_labels import DECAY, SETS, few_sweeps, sets_of
 from reproduction.gdnmf_parts import fitted_scores, introduction
 from reproduction.pages import table
 
@@ -29,7 +30,7 @@ def _sensitivity_trials(plan: Plan) -> list[Trial]:
 
 
 def _run_sensitivity(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
-    X, y = at_unit_norm(data[SETS[str(trial["data"])]])
+    X, y = unit_samples(data, SETS[str(trial["data"])])
     draw, decay = int(trial["draw"]), float(trial["decay"])
     if "activation" in trial:
         model = GDNMF(decay=decay, random_state=draw, **few_sweeps(plan))
@@ -50,7 +51,7 @@ def _grid(some: Results, measure: str) -> str:
 
 
 def _ranges(some: Results, measure: str, name: str) -> str:
-    """How far the mean moves along each parameter, the other averaged out."""
+    """The range of the mean along each parameter, averaged over the other."""
     along = {
         column: [100 * some.where(**{column: value}).mean(measure) for value in some.distinct(column)]
         for column in ("weight", "decay")
@@ -71,20 +72,20 @@ def _activation_table(some: Results) -> str:
 def _sensitivity_page(results: Results) -> str:
     some = results.where(part="grid")
     titles = product({"accuracy": "accuracy", "nmi": "NMI", "purity": "purity"}.items(), some.protocols)
-    measures = {f"{p}_{name}": f"{said}, `{p}`" for (name, said), p in titles}
+    measures = {f"{p}_{name}": f"{title}, `{p}`" for (name, title), p in titles}
     measures["labels"] = "labels that were not given"
     parts = [
         introduction(some),
-        "The supplement plots surfaces over the decay r and the label weight α and gives no numbers; it calls GD²NMF less sensitive to α, and stable once r > 0.15.\n"
-        "Below, how many points the mean moves, largest less smallest, along one parameter with the other averaged out.",
+        "The supplement plots surfaces over the decay r and the label weight α and gives no numbers; it calls GD²NMF less sensitive to α, and stable for r > 0.15.\n"
+        "The list gives the range of the mean (largest minus smallest, in points) along one parameter, averaged over the other.",
         "\n".join(_ranges(some, measure, name) for measure, name in measures.items()),
     ]
     for measure, name in measures.items():
         parts += [f"## {name[0].upper()}{name[1:]}", _grid(some, measure)]
     parts += [
         "## The map between layers",
-        "The supplement does not name g. The loss ½‖X - X̂‖² at the end of a fit without labels, and how many sweeps it took. With identity or relu the\n"
-        "model is NMF in other variables; sigmoid and softplus are shifted through 0, which makes the sigmoid a tanh in other units.",
+        "The supplement does not specify g. The table gives the loss ½‖X - X̂‖² at the end of a fit without labels, and the number of sweeps. With identity or relu\n"
+        "the model is NMF in other variables; sigmoid and softplus are shifted to pass through 0, which makes the sigmoid a tanh in other units.",
         _activation_table(results.where(part="g")),
     ]
     return "\n\n".join(parts)

@@ -30,14 +30,14 @@ SHOWN = ("NMF", *DEEP)
 
 
 def _features(model: Any, X: Matrix, y: Array, classes: Sequence[str], genes: Sequence[str], n: int) -> Iterator[Row]:
-    """Genes of every top feature: the heaviest, and those by which it is ahead of the others; and the class it stands for."""
+    """Genes of every top feature: the heaviest, and the most specific; and the class of most of its samples."""
     features, codes = layers_of(model, X)[-1]
     heaviest, own = top_names(model, -1, genes, n), own_names(features, genes, n)
     strongest = codes.argmax(axis=1)
     for place in range(len(features)):
         genes_of: Row = {"heaviest": "; ".join(heaviest[place]), "own": "; ".join(own[place])}
-        said = _majority(y[strongest == place], classes)
-        yield genes_of | {"part": "feature", "feature": place + 1, "strongest_in": said}
+        majority = _majority(y[strongest == place], classes)
+        yield genes_of | {"part": "feature", "feature": place + 1, "strongest_in": majority}
 
 
 def _majority(members: Array, classes: Sequence[str]) -> str:
@@ -49,7 +49,7 @@ def _majority(members: Array, classes: Sequence[str]) -> str:
 
 def _feature_table(some: Results) -> str:
     rows = [[row["feature"], row["strongest_in"], row["heaviest"], row["own"]] for row in some.rows]
-    return table(["feature", "strongest in", "heaviest genes", "genes most its own"], rows)
+    return table(["feature", "strongest in", "heaviest genes", "most specific genes"], rows)
 
 
 # ---------------------------------------------------------------------------------------------------------- leukemia
@@ -58,8 +58,8 @@ LEUKEMIA = "leukemia_golub"
 BELOW = 10
 LEUKEMIA_GENES = 5
 START_PROTOCOLS = {
-    "paper": "of the random starts the one with the best accuracy, which takes labels to know",
-    "blind": "of the random starts the one with the lowest error of the fit",
+    "paper": "the random initialization with the best accuracy, which is chosen by the labels",
+    "blind": "the random initialization with the lowest error of the fit",
 }
 VALUES: dict[str, Callable[[Array], Array]] = {"as measured": np.asarray, "in logarithms": lambda X: np.log2(1 + X)}
 
@@ -93,7 +93,7 @@ def _run_leukemia(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
 
 
 def _leukemia_row(some: Results) -> list[str]:
-    """The default start, the random starts, and of these the one with the lowest error and that which labels like best."""
+    """The default initialization, all random ones, and of these the one with the lowest error and the one with the best accuracy."""
     default, random = some.where(start="default"), some.where(start="random")
     chosen = {
         "paper": max(random.rows, key=lambda row: float(row["strongest_accuracy"])),
@@ -109,10 +109,10 @@ def _leukemia_row(some: Results) -> list[str]:
 
 
 def _leukemia_table(some: Results) -> str:
-    head = ["values", "model", "default start", "random starts", *(f"best random start, `{p}`" for p in some.protocols)]
+    head = ["values", "model", "default init", "random inits", *(f"best random init, `{p}`" for p in some.protocols)]
     pairs = product(some.distinct("values"), some.distinct("model"))
     rows = [[values, model, *_leukemia_row(some.where(values=values, model=model))] for values, model in pairs]
-    return table([*head, "NMI, default start", "relative error, default start"], rows)
+    return table([*head, "NMI, default init", "relative error, default init"], rows)
 
 
 def _leukemia_findings(some: Results) -> str:
@@ -122,7 +122,7 @@ def _leukemia_findings(some: Results) -> str:
         means = {model: found.where(model=model).mean("strongest_accuracy") for model in MODELS}
         best = [model for model, mean in means.items() if mean == max(means.values())]
         lines.append(
-            f"- k = {k}, values {values}, default start: {max(means.values()):.1%} by {', '.join(best)}; NMF {means['NMF']:.1%}, scikit-learn's {means[MODELS[0]]:.1%}."
+            f"- k = {k}, values {values}, default init: {max(means.values()):.1%} by {', '.join(best)}; NMF {means['NMF']:.1%}, scikit-learn's {means[MODELS[0]]:.1%}."
         )
     return "\n".join(lines)
 
@@ -130,9 +130,9 @@ def _leukemia_findings(some: Results) -> str:
 def _leukemia_page(results: Results) -> str:
     top = results.where(part="top")
     parts = [
-        "Golub's arrays: 38 samples of bone marrow, 5000 genes as chosen by Brunet et al. (2004): 19 ALL of B cells, 8 ALL of T cells, 11 AML. A sample belongs to its\n"
-        f"strongest feature; k = 2 is scored against AML and ALL, k = 3 against all three. Deep models have {BELOW} features below. The share of samples that are right, clusters\n"
-        "matched to kinds as well as possible.",
+        "Golub's arrays: 38 samples of bone marrow, 5000 genes as chosen by Brunet et al. (2004): 19 ALL of B cells, 8 ALL of T cells, 11 AML. The cluster of a\n"
+        f"sample is its strongest feature; k = 2 is scored against AML and ALL, k = 3 against all three. Deep models have {BELOW} features in the lower layer. Accuracy is the share of correct\n"
+        "samples under the best matching of clusters to kinds.",
         described(top, START_PROTOCOLS),
         described_starts(top),
         "## Findings",
@@ -140,7 +140,7 @@ def _leukemia_page(results: Results) -> str:
     ]
     for k in top.distinct("k"):
         parts += [f"## k = {k}", _leukemia_table(top.where(k=k))]
-    parts.append("## Genes of the features, default start")
+    parts.append("## Genes of the features, default init")
     for k, values, model in product(top.distinct("k"), top.distinct("values"), SHOWN):
         some = results.where(part="feature", k=k, values=values, model=model)
         parts += [f"{model}, k = {k}, values {values}:", _feature_table(some)]
@@ -182,7 +182,7 @@ def _pbmc_findings(some: Results) -> str:
         best = max(means, key=lambda name: means[name])
         plain = means["layer 1 of NMF"], means[f"layer 1 of {MODELS[0]}"]
         lines.append(
-            f"- {start} start, NMI by `{protocol}`: the highest is {means[best]:.3f}, {best}; NMF has {plain[0]:.3f}, scikit-learn's {plain[1]:.3f}."
+            f"- {start} init, NMI by `{protocol}`: the highest is {means[best]:.3f} ({best}); NMF has {plain[0]:.3f}, scikit-learn's {plain[1]:.3f}."
         )
     return "\n".join(lines)
 
@@ -190,15 +190,15 @@ def _pbmc_findings(some: Results) -> str:
 def _pbmc_page(results: Results) -> str:
     layers = results.where(part="layer")
     parts = [
-        "Blood cells (PBMC 68k, scanpy's reduced set): 700 cells, 765 genes, log-normalised counts, sparse; ten types, which were themselves assigned by similarity of\n"
-        f"expression. Ten features on top. k-means on the codes of each layer with ten clusters, {RESTARTS} restarts.",
+        "Blood cells (PBMC 68k, scanpy's reduced set): 700 cells, 765 genes, log-normalised counts, sparse; ten types, which were assigned by similarity of\n"
+        f"expression. Ten features on top. k-means with ten clusters on the codes of each layer, {RESTARTS} restarts.",
         described_protocols(layers),
         "## Findings",
         _pbmc_findings(layers),
     ]
     for start in layers.distinct("start"):
-        parts += [f"## {str(start).capitalize()} start", _pbmc_table(layers, start)]
-    parts.append("## Genes of the top features, default start")
+        parts += [f"## {str(start).capitalize()} init", _pbmc_table(layers, start)]
+    parts.append("## Genes of the top features, default init")
     for model in SHOWN:
         parts += [f"{model}:", _feature_table(results.where(part="feature", model=model))]
     return "\n\n".join(parts)

@@ -167,11 +167,13 @@ def _draw(setting: Setting, name: str, results: Results, data: Data, plan: Plan,
     parts = split(setting.rows(bunch), "paper", draw=0)
     trial: Trial = {"start": "random", "layers": 2, "pool": pool, "draw": 0}
     heads = {
-        said: _fitted(setting, {**trial, "algorithm": algorithm}, parts, plan).label_factor_
-        for said, algorithm in (("before", FORWARD), ("after", BACKWARD))
+        title: _fitted(setting, {**trial, "algorithm": algorithm}, parts, plan).label_factor_
+        for title, algorithm in (("before", FORWARD), ("after", BACKWARD))
     }
     draw_heads(heads, [str(label) for label in plan.some(bunch.class_names)], folder / f"{name}-b.svg")
-    shown = f"![B before (above) and after back-propagation, two layers, pool {pool}, random start]({name}-b.svg)"
+    shown = (
+        f"![B before (above) and after back-propagation, two layers, pool {pool}, random initialization]({name}-b.svg)"
+    )
     return [*draw_accuracies(name, results, folder), shown]
 
 

@@ -33,8 +33,8 @@ WORDING = {
         figures=("Fig. 9", "Fig. 11"),
         ours=(
             "The paper's corpus is not public: five classes, documents of 10 to 30 paragraphs, pooled over paragraphs. Ours is BBC news, five classes, 2225 documents as\n"
-            "word counts, so that there are no paragraphs: the words of each document are dealt at random into six chunks, a chunk is a row and the document its\n"
-            "sequence. Random chunks resemble each other more than paragraphs do. tf-idf, rank 20."
+            "word counts without paragraphs: the words of each document are distributed at random over six chunks; a chunk is a row and the document its\n"
+            "sequence. Random chunks are more similar to each other than paragraphs are. tf-idf, rank 20."
         ),
         held_out="a fifth of the documents is held out",
         ssnmf=0.46,
@@ -45,9 +45,9 @@ WORDING = {
         figures=("Fig. 13", "Fig. 14"),
         ours=(
             "The paper's recordings are not public: owls, woodpeckers and hummingbirds, calls of 3 s, 162 frames each. Ours are four classes of ESC-50, 160 clips of\n"
-            "2 s: a row is a frame of 46 ms, 57 of them a clip, √|spectrogram|, clips at equal power; a clip is a sequence. Rank 30."
+            "2 s: a row is a frame of 46 ms of √|spectrogram|, 57 frames per clip, clips at equal power; a clip is a sequence. Rank 30."
         ),
-        held_out="one fold of ESC-50 is held out, which shares no recording with the others",
+        held_out="one fold of ESC-50 is held out, which has no recording in common with the others",
         ssnmf=0.59,
         # Purity Score Audio Data, beside Fig. 14: pool; Algorithm 2 with 1, 2, 3 layers; Algorithm 3 with 2, 3.
         purity="""
@@ -60,13 +60,13 @@ WORDING = {
 COLUMNS = ((2, 1), (2, 2), (2, 3), (3, 2), (3, 3))  # algorithm and layers, in the paper's table of purity
 
 
-def _published_purity(said: str) -> dict[tuple[Value, Value, Value], str]:
+def _published_purity(cells: str) -> dict[tuple[Value, Value, Value], str]:
     """Purity by algorithm, layers and pool."""
-    lines = [line.split() for line in said.strip().splitlines()]
+    lines = [line.split() for line in cells.strip().splitlines()]
     return {
         (*column, int(pool)): f"{float(cell):.2f}"
-        for pool, *cells in lines
-        for column, cell in zip(COLUMNS, cells, strict=True)
+        for pool, *line in lines
+        for column, cell in zip(COLUMNS, line, strict=True)
         if cell != "N/A"
     }
 
@@ -79,7 +79,7 @@ def _models(results: Results) -> list[Row]:
     ]
 
 
-def _said(model: Row) -> list[object]:
+def _model_cells(model: Row) -> list[object]:
     return ["SSNMF" if model["layers"] == 1 else f"Algorithm {model['algorithm']}", model["layers"], model["pool"]]
 
 
@@ -87,7 +87,7 @@ def _accuracy_table(results: Results, wording: Wording) -> str:
     paper, blind = (results.where(start="layer by layer", protocol=protocol) for protocol in ("paper", "blind"))
     published = _published_purity(wording.purity)
     head = ["model", "layers", "pool", f"{wording.row}, `paper`", f"{wording.row}, `blind`", "difference"]
-    head += [f"{wording.group} without a label, `paper`", f"{wording.group}, `blind`", "purity", "s a fit"]
+    head += [f"{wording.group} without a label, `paper`", f"{wording.group}, `blind`", "purity", "seconds per fit"]
     rows = []
     for model in _models(paper):
         seen, unseen = paper.where(**model), blind.where(**model)
@@ -99,7 +99,7 @@ def _accuracy_table(results: Results, wording: Wording) -> str:
             seen.spread("groups"),
             unseen.spread("groups"),
         ]
-        rows.append([*_said(model), *cells, seen.spread("purity"), f"{seen.mean('seconds'):.1f}"])
+        rows.append([*_model_cells(model), *cells, seen.spread("purity"), f"{seen.mean('seconds'):.1f}"])
         rows[-1] += [published.get((model["algorithm"], model["layers"], model["pool"]), "")] if published else []
     plain = [results.where(start="baseline", protocol=protocol).spread("groups") for protocol in ("paper", "blind")]
     beside = ["", "", *([""] if published else [])]
@@ -110,13 +110,13 @@ def _accuracy_table(results: Results, wording: Wording) -> str:
 def _head_table(results: Results, wording: Wording) -> str:
     """The paper's own way: a random start, and argmax H_m B."""
     head = ["model", "layers", "pool", f"{wording.row}, argmax H_m B", f"{wording.row}, logistic regression"]
-    head += ["layer by layer: argmax H_m B", "topics within 5° of another"]
+    head += ["layer-wise init: argmax H_m B", "topics within 5° of another"]
     random, layerwise = (results.where(start=start, protocol="paper") for start in ("random", "layer by layer"))
     rows = []
     for model in _models(random):
         some = random.where(**model)
         cells = [some.spread("head"), some.spread("rows"), layerwise.where(**model).spread("head")]
-        rows.append([*_said(model), *cells, f"{some.mean('consolidated'):.1f}"])
+        rows.append([*_model_cells(model), *cells, f"{some.mean('consolidated'):.1f}"])
     return table(head, rows)
 
 
@@ -129,7 +129,7 @@ def _sparseness_table(results: Results) -> str:
             change = after.mean("sparseness") - before.mean("sparseness")
             cells = [before.spread("sparseness"), after.spread("sparseness"), f"{change:+.3f}"]
             rows.append([start, model["layers"], model["pool"], *cells])
-    return table(["start", "layers", "pool", "B before (Algorithm 2)", "B after (Algorithm 3)", "change"], rows)
+    return table(["init", "layers", "pool", "B before (Algorithm 2)", "B after (Algorithm 3)", "change"], rows)
 
 
 def _angle_table(results: Results) -> str:
@@ -150,23 +150,23 @@ Condition = Callable[[Row], bool]
 
 
 def _difference(some: Results, measure: str, one: Condition, other: Condition) -> str:
-    """Mean of the rows that meet one condition less that of those that meet the other."""
+    """The mean of the rows that meet one condition minus that of the rows that meet the other."""
     means = [Results([row for row in some.rows if condition(row)]).mean(measure) for condition in (one, other)]
     return f"{means[0] - means[1]:+.3f}"
 
 
 CLAIMS: dict[str, tuple[str, Condition, Condition]] = {
-    "*Pooling raises accuracy*: with pooling less without, of two or three layers": (
+    "*Pooling raises accuracy*: with pooling minus without, for two or three layers": (
         "rows",
         lambda row: int(row["pool"]) > 0,
         lambda row: row["pool"] == 0 and int(row["layers"]) > 1,
     ),
-    "*More layers are better*, without pooling: two or three layers less SSNMF": (
+    "*More layers are better*, without pooling: two or three layers minus SSNMF": (
         "rows",
         lambda row: row["pool"] == 0 and int(row["layers"]) > 1,
         lambda row: row["layers"] == 1,
     ),
-    "*Back-propagation is better*: Algorithm 3 less Algorithm 2": (
+    "*Back-propagation is better*: Algorithm 3 minus Algorithm 2": (
         "rows",
         lambda row: row["algorithm"] == 3,
         lambda row: row["algorithm"] == 2 and int(row["layers"]) > 1,
@@ -182,29 +182,29 @@ SPARSER: dict[str, tuple[Condition, Condition]] = {
 
 
 def _claims(results: Results, wording: Wording) -> str:
-    """The paper's claims, each with the differences that speak to it."""
+    """The paper's claims, each with the differences that support or contradict it."""
     runs = {
-        f"`{protocol}`" + (", random start" if start == "random" else ""): results.where(start=start, protocol=protocol)
+        f"`{protocol}`" + (", random init" if start == "random" else ""): results.where(start=start, protocol=protocol)
         for start, protocol in (("layer by layer", "paper"), ("layer by layer", "blind"), ("random", "paper"))
     }
     lines = []
     for claim, (measure, one, other) in CLAIMS.items():
-        found = [f"{_difference(some, measure, one, other)} ({said})" for said, some in runs.items()]
-        lines.append(f"- {claim}: {', '.join(found)}; of whole {wording.group} {_of_groups(runs, one, other)}.")
+        found = [f"{_difference(some, measure, one, other)} ({title})" for title, some in runs.items()]
+        lines.append(f"- {claim}: {', '.join(found)}; for whole {wording.group}: {_of_groups(runs, one, other)}.")
     for part, (one, other) in SPARSER.items():
-        found = [f"{_difference(some, 'sparseness', one, other)} ({said})" for said, some in runs.items()]
-        lines.append(f"- *B is sparser by {part}*: {', '.join(found)}.")
+        found = [f"{_difference(some, 'sparseness', one, other)} ({title})" for title, some in runs.items()]
+        lines.append(f"- *B is sparser with {part}*: {', '.join(found)}.")
     most = max(max(some.column("consolidated")) for some in runs.values())
-    lines.append(f"- *Topics consolidate*: at most {most:.0f} top features of a fit come within 5° of another.")
+    lines.append(f"- *Topics consolidate*: at most {most:.0f} top features of a fit are within 5° of another one.")
     return "\n".join(lines)
 
 
 def _of_groups(runs: dict[str, Results], one: Condition, other: Condition) -> str:
-    return ", ".join(f"{_difference(runs[said], 'groups', one, other)} ({said})" for said in ("`paper`", "`blind`"))
+    return ", ".join(f"{_difference(runs[title], 'groups', one, other)} ({title})" for title in ("`paper`", "`blind`"))
 
 
 def network_page(name: str, results: Results) -> str:
-    """The figures' numbers, and the paper's claims beside them."""
+    """The numbers of the figures, and the paper's claims."""
     wording = WORDING[name]
     some = results.where(start="layer by layer", protocol="paper")
     ssnmf = {start: results.where(start=start, protocol="paper", layers=1) for start in ("layer by layer", "random")}
@@ -214,26 +214,26 @@ def network_page(name: str, results: Results) -> str:
     return "\n\n".join(
         [
             wording.ours,
-            f"1 % of the {wording.row} labelled, {draws} draws, mean and deviation over them.\n\n"
-            f"- `paper`: labels go to {wording.row} drawn from all; scored are the unlabelled ones, many of them of {wording.group} of which other {wording.row} are labelled.\n"
-            f"- `blind`: {wording.held_out}; 1 % of the other {wording.row} is labelled, and what was held out is predicted: the fit has seen nothing of it, labelled or not.",
-            f"`paper` has seen all {wording.row} of what it is scored on, and some of their labels; a window carries these to the rest of their {wording.group}. The difference of the\n"
-            "two protocols is what that is worth, and what a fifth fewer labels cost. Labels are read by a logistic regression on the codes\n"
-            "([decision 7](../decisions/0007-labels-in-the-network.md)), which was decided on these data. Purity is that of the strongest top components as clusters.",
+            f"1 % of the {wording.row} are labelled; mean and standard deviation over {draws} draws.\n\n"
+            f"- `paper`: the labelled {wording.row} are drawn from all, and the unlabelled ones are scored; many of these belong to {wording.group} with other labelled {wording.row}.\n"
+            f"- `blind`: {wording.held_out}; 1 % of the other {wording.row} are labelled, and the held-out {wording.row} are predicted. The fit has not used them, with or without labels.",
+            f"In `paper` the fit uses all {wording.row} that are scored, and labels of other {wording.row} of the same {wording.group}, which pooling carries over. The difference between\n"
+            "the two protocols is the effect of this, and of a fifth fewer labels. Labels are predicted by a logistic regression on the codes\n"
+            "([decision 7](../decisions/0007-labels-in-the-network.md)), a choice that was made on these data. Purity is that of the clusters given by the strongest top component.",
             f"## {accurate}: accuracy by depth and pool",
-            f"Published: SSNMF {published}. Ours: {ssnmf['layer by layer'].mean('rows'):.1%}, and {ssnmf['random'].mean('head'):.1%} from a random start by argmax H B, which is the paper's way; these are\n"
-            "other data, so the numbers do not compare. The paper gives the other accuracies as bars only.",
+            f"Published: SSNMF {published}. Ours: {ssnmf['layer by layer'].mean('rows'):.1%}, and {ssnmf['random'].mean('head'):.1%} from a random initialization by argmax H B, as in the paper. The data\n"
+            "differ, so the numbers cannot be compared. The paper gives the other accuracies as bars only.",
             _accuracy_table(results, wording),
-            "## As published: random start, 100 sweeps, argmax H_m B",
+            "## As published: random initialization, 100 sweeps, argmax H_m B",
             _head_table(results, wording),
             f"## {sparse}: sparseness of B before and after back-propagation",
-            "Hoyer's sparseness of the columns of B, one a class. The paper shows the bars of B and calls them sparser after back-propagation.",
+            "Hoyer's sparseness of the columns of B, one per class. The paper shows B as bars and calls it sparser after back-propagation.",
             _sparseness_table(results),
             "## Angles between codes (Fig. 15)",
-            f"Three layers, no labels, pairs of {wording.row} drawn at random. The paper: with pooling classes move apart from layer to layer, without it they do not.",
+            f"Three layers, no labels, pairs of {wording.row} drawn at random. The paper states that classes move apart from layer to layer with pooling, and do not without it.",
             _angle_table(results),
             "## The paper's claims",
-            "Differences of mean accuracies, or of mean sparseness: above 0 speaks for the claim, below 0 against it. How far draws differ is in the tables.",
+            "Differences of mean accuracies, or of mean sparseness: a value above 0 supports the claim, a value below 0 contradicts it. The tables give the deviations over draws.",
             _claims(results, wording),
         ]
     )
@@ -262,9 +262,9 @@ def draw_heads(heads: Mapping[str, Array], classes: Sequence[str], path: Path) -
 
     figure = Figure(figsize=(1.8 * len(classes), 3), layout="constrained")
     panels = figure.subplots(len(heads), len(classes), squeeze=False)
-    for row, (said, head) in zip(panels, heads.items(), strict=True):
+    for row, (title, head) in zip(panels, heads.items(), strict=True):
         for panel, label, weights in zip(row, classes, head.T, strict=False):
             panel.vlines(np.arange(1, len(weights) + 1), 0, weights / max(weights.max(), 1e-12), linewidth=2)
             panel.set(yticks=[], title=label)
-        row[0].set_ylabel(said)
+        row[0].set_ylabel(title)
     figure.savefig(path, metadata={"Date": None})

@@ -39,7 +39,7 @@ def draw_rows(rows: Mapping[str, Array], captions: Sequence[str], image_shape: S
 
     widest = max(len(pictures) for pictures in rows.values())
     figure = Figure(figsize=(0.8 * widest, 1.25 * len(rows)), layout="constrained")
-    said = iter(captions)
+    texts = iter(captions)
     for part, (title, pictures) in zip(figure.subfigures(len(rows), squeeze=False)[:, 0], rows.items(), strict=True):
         part.suptitle(title, fontsize=9, x=0.01, ha="left")
         cells = part.subplots(1, widest, squeeze=False)[0]
@@ -47,7 +47,7 @@ def draw_rows(rows: Mapping[str, Array], captions: Sequence[str], image_shape: S
             axes.set_axis_off()
         for axes, picture in zip(cells, pictures, strict=False):
             axes.imshow(picture.reshape(image_shape), cmap="gray")
-            axes.set_title(next(said), fontsize=8, pad=2)
+            axes.set_title(next(texts), fontsize=8, pad=2)
     figure.savefig(path, dpi=150)
 
 

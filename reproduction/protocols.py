@@ -1,4 +1,4 @@
-"""The two protocols: k-means on codes scored as in the papers and without a look at labels, also where some labels are given."""
+"""The two protocols: k-means on codes, scored as in the papers or chosen without labels; also with some labels given."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -28,8 +28,8 @@ __all__ = [
 RESTARTS = 20
 CODE_SCALES: dict[str, Callable[[Array], Array]] = {"as they are": np.asarray, "unit rows": normalize}
 PROTOCOLS = {
-    "paper": "the restart of k-means, and the setting of each model, with the best accuracy: both are chosen by looking at the labels",
-    "blind": "the restart of k-means with the lowest inertia, and the defaults of each model: labels are only used to score",
+    "paper": "the restart of k-means and the setting of each model with the best accuracy; both are chosen by the labels",
+    "blind": "the restart of k-means with the lowest inertia and the defaults of each model; labels are used for scoring only",
 }
 Measures = Mapping[str, Callable[[Array, Array], float]]
 ACCURACY_AND_NMI: Measures = MappingProxyType({"accuracy": clustering_accuracy, "nmi": nmi})
@@ -44,7 +44,7 @@ def clusterings(codes: Array, n_clusters: int, seed: int, restarts: int = RESTAR
 def scores(codes: Array, y: Array, seed: int, restarts: int = RESTARTS, measures: Measures = ACCURACY_AND_NMI) -> Row:
     """Measures of the restart that is best by the labels (`paper_`), and of that with the lowest inertia (`blind_`).
 
-    The first measure says which is best, the second which of equals.
+    The first measure decides which is best, the second decides between equal ones.
     """
     found = clusterings(np.asarray(codes), len(np.unique(y)), seed, restarts)
     first, second, *_ = measures.values()
@@ -62,7 +62,7 @@ def scores(codes: Array, y: Array, seed: int, restarts: int = RESTARTS, measures
 
 
 def described(results: Results, protocols: Mapping[str, str] = PROTOCOLS) -> str:
-    """What the protocols of a page do, as a list."""
+    """The description of the protocols of a page, as a list."""
     return "\n".join(f"- `{protocol}`: {protocols[protocol]}." for protocol in results.protocols)
 
 
@@ -72,7 +72,7 @@ def of_protocol(results: Results, protocol: str, measure: str) -> Results:
 
 
 LABELLED_PROTOCOLS = {
-    "paper": "the restart of k-means with the best accuracy, scored on all samples, those with a given label too",
+    "paper": "the restart of k-means with the best accuracy, scored on all samples, including those whose label was given",
     "blind": "the restart of k-means with the lowest inertia, scored on the samples whose label was not given",
 }
 WITH_PURITY: Measures = MappingProxyType({"accuracy": clustering_accuracy, "nmi": nmi, "purity": purity})
@@ -113,5 +113,5 @@ def scores_beside_labels(codes: Array, y: Array, known: Array, seed: int, restar
 
 
 def ridge_accuracy(X: Array, y: Array, known: Array) -> float:
-    """What a linear classifier on the data itself gets right among the rows without a label."""
+    """The accuracy of a linear classifier on the data itself, on the rows without a label."""
     return float(RidgeClassifier().fit(X[known], y[known]).score(X[~known], y[~known]))

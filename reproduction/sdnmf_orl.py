@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 
 from reproduction.experiment import Data, Experiment, Plan, Results, Row, Trial, Value
-from reproduction.faces import divided, unit_faces
+from reproduction.faces import divided, unit_samples
 from reproduction.pages import table
 from reproduction.protocols import scores
 from reproduction.sdnmf_pie import MEASURES, RESTARTS, SPARSE, SWEEPS, settings_of
@@ -44,7 +44,7 @@ def _orl_trials(plan: Plan) -> list[Trial]:
 def _run_orl(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
     model, repetition = str(trial["model"]), int(trial["repetition"])
     sizes = (6, 4) if plan.quick else (int(trial["k1"]), int(trial["k2"]))
-    X, y = unit_faces(data, ORL)
+    X, y = unit_samples(data, ORL)
     train, test = divided(y, repetition, TESTED_ON_ORL)
     default = next(iter(settings_of(model, sizes, "linear", repetition, plan).values()))
     yield scores(default.fit(X[train]).transform(X[test]), y[test], repetition, plan.size(RESTARTS, 2), MEASURES)
@@ -52,11 +52,11 @@ def _run_orl(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
 
 def _orl_page(results: Results) -> str:
     parts = [
-        f"Four fifths of the faces are trained on, the others ({TESTED_ON_ORL} of each of 40 people) encoded with the factors fixed and clustered by k-means.\n"
-        f"{len(results.distinct('repetition'))} experiments (the paper has {EXPERIMENTS_ON_ORL}), mean and deviation over them. The pictures are the aligned ones of 32 x 32 pixels; the paper's have\n"
-        f"112 x 92. Linear models at their defaults, samples at unit norm, single precision, at most {SWEEPS} sweeps. The protocols differ in\n"
-        f"one thing: of {RESTARTS} restarts of k-means `paper` takes the one with the best NMI, by the labels, and `blind` that with the lowest\n"
-        'inertia. The paper shows boxes and gives no numbers; it reads from them that its models outperform Deep Semi-NMF, "but do not always perform\n'
+        f"Four fifths of the faces are used for training; the others ({TESTED_ON_ORL} of each of 40 people) are encoded with fixed factors and clustered by k-means.\n"
+        f"{len(results.distinct('repetition'))} experiments (the paper has {EXPERIMENTS_ON_ORL}), mean and standard deviation over them. The pictures are aligned and have 32 x 32 pixels; those of the\n"
+        f"paper have 112 x 92. Linear models at their defaults, samples at unit norm, single precision, at most {SWEEPS} sweeps. The protocols differ in\n"
+        f"the restart of k-means only: of {RESTARTS} restarts `paper` takes the one with the best NMI, by the labels, and `blind` the one with the lowest\n"
+        'inertia. The paper shows box plots and gives no numbers; it concludes that its models outperform Deep Semi-NMF, "but do not always perform\n'
         'better than PgNMF and NeNMF".'
     ]
     for measure, protocol in product(("nmi", "er"), results.protocols):
@@ -64,7 +64,7 @@ def _orl_page(results: Results) -> str:
         parts += [_by_first_size(results.where(k2=TOP_SIZES[0]), f"{protocol}_{measure}")]
     parts += [
         "## Fig. 2: NMI by k2",
-        "The k1 of the deep models is the one that the paper names for k2 = 160; it chose one for every k2.",
+        "The k1 of the deep models is the one that the paper gives for k2 = 160; the paper chose one for every k2.",
     ]
     return "\n\n".join([*parts, *(_by_top_size(results, protocol) for protocol in results.protocols)])
 
@@ -86,9 +86,11 @@ def _by_first_size(results: Results, column: str) -> str:
         "Deep Semi-NMF at the same k1": means[:, :1],
         **{model: np.array([[sign * some.mean(column)]]) for model, some in single.items()},
     }.items():
-        rows.append([f"k1 that are better than {rival}", *(int(n) for n in np.sum(means > level, axis=0))])
+        rows.append(
+            [f"number of k1 with a better result than {rival}", *(int(n) for n in np.sum(means > level, axis=0))]
+        )
     flat = ", ".join(f"{model}: {some.spread(column)}" for model, some in single.items())
-    return "\n\n".join([table(["k1", *models], rows), f"Single layers of 160: {flat}."])
+    return "\n\n".join([table(["k1", *models], rows), f"Single layers of 160 components: {flat}."])
 
 
 def _by_top_size(results: Results, protocol: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from deepnmf import NMF, DeepSemiNMF, MultilayerNMF, SparseDeepNMF
 from deepnmf.metrics import error_rate, naive_precision, nmi
 from reproduction.experiment import Array, Data, Experiment, Plan, Results, Row, Trial
-from reproduction.faces import STARTS, divided, unit_faces
+from reproduction.faces import STARTS, divided, unit_samples
 from reproduction.pages import table
 from reproduction.protocols import described, of_protocol, scores
 
@@ -24,8 +24,8 @@ THETAS = (0.001, 0.0, 0.01)  # of multi-layer NMF; the paper's first
 MEASURES = {"nmi": nmi, "np": naive_precision, "er": error_rate}
 SPARSE = ("DNMF", "SDNMF/R", "SDNMF/L", "SDNMF/RL1", "SDNMF/RL2")
 PROTOCOLS = {
-    "paper": f"of {RESTARTS} restarts of k-means the one with the best NMI, and the setting of each model with the best mean NMI: both are chosen by\n  looking at the labels",
-    "blind": f"of {RESTARTS} restarts of k-means the one with the lowest inertia, and the default setting: labels are only used to score",
+    "paper": f"of {RESTARTS} restarts of k-means the one with the best NMI, and the setting of each model with the best mean NMI; both are chosen\n  by the labels",
+    "blind": f"of {RESTARTS} restarts of k-means the one with the lowest inertia, and the default setting; labels are used for scoring only",
 }
 
 # Table III: NMI, NP, ER.
@@ -102,7 +102,7 @@ def _handed_out(codes: Array, model: str, activation: str) -> dict[str, Array]:
 def _run_pie(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
     """One split: every setting of one model, each scored by both protocols."""
     model, activation, split = str(trial["model"]), str(trial["activation"]), int(trial["split"])
-    X, y = unit_faces(data, PIE)
+    X, y = unit_samples(data, PIE)
     train, test = divided(y, split, plan.size(TESTED, 2))
     settings = settings_of(model, (6, 4) if plan.quick else SIZES, activation, split, plan)
     for place, setting in enumerate(plan.tried(settings)):
@@ -114,14 +114,14 @@ def _run_pie(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
 
 def _pie_page(results: Results) -> str:
     parts = [
-        f"Layers {SIZES}, single layers of {SIZES[-1]}. The factors are learnt from six sevenths of the faces, the others ({TESTED} of each person)\n"
-        f"are encoded with the factors fixed, and k-means with a cluster for each person runs on these codes. {len(results.distinct('split'))} splits (the paper has {SPLITS}),\n"
-        f"mean and deviation over them. Samples at unit norm, single precision, at most {SWEEPS} sweeps. ER grows with the number of samples:\n"
-        "it is comparable at this one only. Square1 hands out H_2, Square2 √H_2 of the same fit. The paper plots the gain by the root\n"
-        "function as Fig. 7; its numbers are the rows of this table. PgNMF is `NMF` by projected gradient, NeNMF by accelerated gradient.",
+        f"Layers {SIZES}, single layers of {SIZES[-1]}. The factors are learnt from six sevenths of the faces; the others ({TESTED} of each person)\n"
+        f"are encoded with fixed factors, and k-means with one cluster per person runs on these codes. {len(results.distinct('split'))} splits (the paper has {SPLITS}),\n"
+        f"mean and standard deviation over them. Samples at unit norm, single precision, at most {SWEEPS} sweeps. ER grows with the number of samples:\n"
+        "it is comparable for this number only. Square1 is k-means on H_2, Square2 on √H_2 of the same fit. The paper plots the gain by the root\n"
+        "function in Fig. 7; the numbers are the rows of this table. PgNMF is `NMF` with projected gradient, NeNMF with accelerated gradient.",
         described(results, PROTOCOLS),
-        f"Settings: the sparse models with weights {WEIGHTS} of their penalties, Deep Semi-NMF from starts {STARTS},\n"
-        f"multi-layer NMF with θ of {THETAS}; of each the first is the default here. The paper gives no weights.",
+        f"Settings: the sparse models with weights {WEIGHTS} of their penalties, Deep Semi-NMF with initializations {STARTS},\n"
+        f"multi-layer NMF with θ in {THETAS}; the first of each is the default here. The paper gives no weights.",
     ]
     for protocol in results.protocols:
         parts += [f"## Protocol `{protocol}`", _comparison(results, protocol)]
@@ -157,25 +157,27 @@ def _root_function(results: Results) -> str:
             cells += [f"{gain:+.3f}" for gain in (*gains, PUBLISHED[title][0] - PUBLISHED[linear][0])]
         rows.append([model, *cells])
     whose = [*map("`{}`".format, results.protocols), "paper's"]
-    columns = [f"{kind}, {said}" for kind in ("Square1", "Square2") for said in whose]
+    columns = [f"{kind}, {source}" for kind in ("Square1", "Square2") for source in whose]
     return "## NMI gained by the root function over the linear model (Fig. 7)\n\n" + table(["model", *columns], rows)
 
 
 def _below(results: Results) -> str:
-    """Rows whose NMI is below the paper's, by how much, and what was tried."""
+    """The rows whose NMI is below the paper's, with the differences and the settings that were tried."""
     lines = []
     for title in map(str, results.distinct("row")):
         gaps = {protocol: _nmi(results, title, protocol) - PUBLISHED[title][0] for protocol in results.protocols}
         if min(gaps.values()) < 0:
-            said = ", ".join(f"{gap:+.3f} (`{protocol}`)" for protocol, gap in gaps.items())
+            differences = ", ".join(f"{gap:+.3f} (`{protocol}`)" for protocol, gap in gaps.items())
             tried = ", ".join(map(str, results.where(row=title).distinct("setting")))
-            lines.append(f"- {title}: {said}; tried: {tried}.")
+            lines.append(f"- {title}: {differences}; tried: {tried}.")
     best = {p: max(_nmi(results, str(title), p) for title in results.distinct("row")) for p in results.protocols}
     highest = max(numbers[0] for numbers in PUBLISHED.values())
     ours = ", ".join(f"{number:.3f} (`{protocol}`)" for protocol, number in best.items())
-    said = f"The best NMI of any row is {ours} here and {highest:.3f} in the paper."
-    counted = f"{len(lines)} of {len(results.distinct('row'))} rows are below the paper in NMI by a protocol."
-    return "\n\n".join(["## Against the paper, row by row", f"{said} {counted}", "\n".join(lines)])
+    best_rows = f"The best NMI of any row is {ours} here and {highest:.3f} in the paper."
+    counted = (
+        f"{len(lines)} of {len(results.distinct('row'))} rows are below the paper in NMI by at least one protocol."
+    )
+    return "\n\n".join(["## Against the paper, row by row", f"{best_rows} {counted}", "\n".join(lines)])
 
 
 EXPERIMENTS = (

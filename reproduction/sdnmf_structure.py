@@ -9,7 +9,7 @@ import numpy as np
 
 from deepnmf.metrics import sparseness
 from reproduction.experiment import Array, Data, Experiment, Plan, Results, Row, Trial, Value
-from reproduction.faces import divided, random_sizes, unit_faces
+from reproduction.faces import divided, random_sizes, unit_samples
 from reproduction.pages import table
 from reproduction.pictures import draw_rows
 from reproduction.protocols import scores
@@ -27,7 +27,7 @@ SECOND = ((600, 40), (600, 80), (600, 120), (600, 160), (600, 200))
 THIRD = ((600, 160), (600, 160, 40), (600, 160, 80), (600, 160, 120))
 
 
-def _said(sizes: Sequence[int]) -> str:
+def _joined(sizes: Sequence[int]) -> str:
     return ", ".join(map(str, sizes))
 
 
@@ -38,7 +38,7 @@ def _structure_trials(plan: Plan) -> list[Trial]:
     ]
     sizes = dict.fromkeys(plan.some(FIRST) + plan.some(SECOND) + plan.some(THIRD))
     splits: list[Trial] = [
-        {"figure": "sizes", "model": model, "sizes": _said(widths), "repetition": split}
+        {"figure": "sizes", "model": model, "sizes": _joined(widths), "repetition": split}
         for model, widths, split in product(plan.some(SPARSE), sizes, plan.repeats(SPLITS))
     ]
     return depths + splits
@@ -46,12 +46,12 @@ def _structure_trials(plan: Plan) -> list[Trial]:
 
 def _run_structure(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
     repetition = int(trial["repetition"])
-    X, y = unit_faces(data, PIE)
+    X, y = unit_samples(data, PIE)
     drawn: Row = {}
     if trial["figure"] == "depth":
         sizes = random_sizes(int(trial["depth"]), TOP, MEAN, repetition)
         model = _default(trial, sizes, plan).fit(X)
-        codes, labels, drawn = model.codes_[-1], y, {"sizes": _said(sizes)}
+        codes, labels, drawn = model.codes_[-1], y, {"sizes": _joined(sizes)}
     else:
         train, test = divided(y, repetition, plan.size(TESTED, 2))
         model = _default(trial, [int(size) for size in str(trial["sizes"]).split(", ")], plan).fit(X[train])
@@ -68,11 +68,11 @@ def _structure_page(results: Results) -> str:
     depth, splits = results.where(figure="depth"), results.where(figure="sizes")
     draws, repeats = len(depth.distinct("repetition")), len(splits.distinct("repetition"))
     parts = [
-        f"Linear models at their defaults; samples at unit norm, single precision, at most {SWEEPS} sweeps. The protocols differ in one thing: of\n"
-        f"{RESTARTS} restarts of k-means `paper` takes the one with the best NMI, by the labels, `blind` that with the lowest inertia. The paper shows\n"
-        "boxes and gives no numbers; what it reads from them stands under each title.",
+        f"Linear models at their defaults; samples at unit norm, single precision, at most {SWEEPS} sweeps. The protocols differ in the restart of\n"
+        f"k-means only: of {RESTARTS} restarts `paper` takes the one with the best NMI, by the labels, and `blind` the one with the lowest inertia. The paper shows\n"
+        "box plots and gives no numbers; its conclusion is quoted under each title.",
         "## Fig. 3: NP by the number of layers",
-        f'All faces, {TOP} components on top, the widths below drawn from an exponential distribution and sorted: {draws} draws (the paper has {PUBLISHED_DRAWS}, and\ndoes not give the mean: here it is {MEAN}). The paper compares 2 to 4 layers: "L = 2 should\nbe the best choice".',
+        f'All faces, {TOP} components on top; the sizes below are drawn from an exponential distribution and sorted. {draws} draws (the paper has {PUBLISHED_DRAWS}, and\ndoes not give the mean; here it is {MEAN}). The paper compares 2 to 4 layers: "L = 2 should\nbe the best choice".',
         *(_matrix(depth, "depth", depth.distinct("depth"), protocol, "np") for protocol in results.protocols),
     ]
     for title, claim, sizes in (
@@ -88,9 +88,12 @@ def _structure_page(results: Results) -> str:
             THIRD,
         ),
     ):
-        there = [said for said in map(_said, sizes) if said in splits.distinct("sizes")]
-        parts += [f"## {title}", f"{repeats} splits as in Table III, the codes of the test faces. The paper: {claim}."]
-        parts += [_matrix(splits, "sizes", there, protocol, "nmi") for protocol in results.protocols]
+        available = [joined for joined in map(_joined, sizes) if joined in splits.distinct("sizes")]
+        parts += [
+            f"## {title}",
+            f"{repeats} splits as in Table III; scores of the codes of the test faces. The paper: {claim}.",
+        ]
+        parts += [_matrix(splits, "sizes", available, protocol, "nmi") for protocol in results.protocols]
     return "\n\n".join(parts)
 
 
@@ -111,7 +114,7 @@ STRONGEST = 5
 
 def _fitted(data: Data, plan: Plan) -> tuple[Any, Array]:
     """SDNMF/L of all faces, and whether each is of the class."""
-    X, y = unit_faces(data, PIE)
+    X, y = unit_samples(data, PIE)
     classes = np.unique(y)
     model = settings_of("SDNMF/L", (7, 6, 5) if plan.quick else PATH_SIZES, "linear", 0, plan)["weight 0.01"]
     return model.fit(X), y == classes[min(CLASS, len(classes)) - 1]
@@ -159,14 +162,14 @@ def _path_page(results: Results) -> str:
     order = sorted(mean, key=lambda layer: mean[layer], reverse=True)
     return "\n\n".join(
         [
-            f"Linear SDNMF/L with layers {PATH_SIZES} of all faces, default weights. The path starts at the mean code of class {CLASS} (counted from 1),\n"
-            f"the paper's example, and goes from the strongest feature of each layer to the {STRONGEST} strongest below it. Shares are of the sum of all weights.\n"
-            "Which number a feature has is a matter of the start (the paper's path is 7, then 13). The paper shows pictures and no numbers but\n"
-            "the weights in them. The faces themselves are not shown: they may not be passed on.",
+            f"Linear SDNMF/L with layers {PATH_SIZES}, fitted to all faces with default weights. The path starts at the mean code of class {CLASS} (counted from 1),\n"
+            f"the paper's example, and goes from the strongest feature of each layer to the {STRONGEST} strongest below it. A share is relative to the sum of all weights.\n"
+            "The number of a feature depends on the initialization (the paper's path is 7, then 13). The paper shows pictures, with weights as their\n"
+            "only numbers. The faces themselves are not shown, since they may not be redistributed.",
             table(head, rows),
             "Mean sparseness of these features: "
             + ", ".join(f"{mean[layer]:.3f} in layer {layer}" for layer in order)
-            + ", the sparsest first.",
+            + " (sparsest first).",
         ]
     )
 
@@ -188,7 +191,7 @@ def _draw_path(results: Results, data: Data, plan: Plan, folder: Path) -> list[s
 EXPERIMENTS = (
     Experiment(
         name="sdnmf-structure",
-        title="Sparse Deep NMF, Fig. 3 to 6: how many layers and how wide",
+        title="Sparse Deep NMF, Fig. 3 to 6: number and sizes of layers",
         data=(PIE,),
         trials=_structure_trials,
         run=_run_structure,

@@ -43,7 +43,7 @@ def _run(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
 
 
 def _topics(model: Any, X: Matrix, bunch: Any) -> Iterator[Row]:
-    """Words, the class it stands for and the topics below, of every topic of every layer."""
+    """The words, the main class and the topics below, for every topic of every layer."""
     for layer, (_, codes) in enumerate(layers_of(model, X)):
         strongest = codes.argmax(axis=1)
         below = _made_of(model.factors_[layer]) if layer else [""] * len(model.factors_[0])
@@ -59,7 +59,7 @@ def _made_of(factor: Array) -> list[str]:
 
 
 def _class_of(bunch: Any, members: Array) -> Row:
-    """How many documents have this topic as their strongest, and which class most of them are of."""
+    """The number of documents whose strongest topic this is, and the class of most of them."""
     if not members.any():
         return {"documents": 0, "class": "", "share": 0.0}
     counts = np.bincount(bunch.target[members])
@@ -105,7 +105,7 @@ def _findings(some: Results) -> str:
     lines = []
     clusters = some.protocols[-1]
     measures = {"strongest_nmi": "of the strongest topics", f"{clusters}_nmi": f"of k-means by `{clusters}`"}
-    for start, (measure, said) in product(some.distinct("start"), measures.items()):
+    for start, (measure, title) in product(some.distinct("start"), measures.items()):
         plain = {model: some.where(start=start, model=model).mean(measure) for model in MODELS[:2]}
         found = []
         for model in DEEP:
@@ -113,26 +113,26 @@ def _findings(some: Results) -> str:
             means = [f"{layers.where(layer=layer).mean(measure):.3f}" for layer in layers.distinct("layer")]
             found.append(f"{model} {', '.join(means)}")
         beside = f"NMF {plain['NMF']:.3f}, scikit-learn's {plain[MODELS[0]]:.3f}"
-        lines.append(f"- {start} start, NMI {said}, from the data upwards: {'; '.join(found)}; {beside}.")
+        lines.append(f"- {start} init, NMI {title}, from the lowest layer upwards: {'; '.join(found)}; {beside}.")
     return "\n".join(lines)
 
 
 def _page(results: Results) -> str:
     layers = results.where(part="layer")
     parts = [
-        "BBC news: 2225 documents of five classes, 9635 stemmed words, tf-idf, rows at unit norm. Five topics on top, as there are classes; deep models have more topics\n"
-        f"below. k-means on the codes of each layer with as many clusters as classes, {RESTARTS} restarts; beside it,\n"
-        "each document in the cluster of its strongest topic.",
+        "BBC news: 2225 documents of five classes, 9635 stemmed words, tf-idf, rows at unit norm. Five topics on top, one per class; deep models have more topics\n"
+        f"below. k-means on the codes of each layer with as many clusters as classes, {RESTARTS} restarts. As a second clustering,\n"
+        "each document belongs to the cluster of its strongest topic.",
         described_protocols(layers),
         "## Findings",
         _findings(layers),
-        "## Default start",
+        "## Default init",
         _score_table(layers, "default"),
-        "## Random starts",
+        "## Random inits",
         _score_table(layers, "random"),
         "## Topics",
-        "From the default start. A topic's words are the heaviest of its feature; its documents are those in which it is the strongest topic of the layer; the topics below\n"
-        "that make it up are the heaviest entries of its row of the factor between the layers, as shares of the row.",
+        "From the default initialization. The words of a topic are the heaviest of its feature, and its documents are those in which it is the strongest topic of the layer. The\n"
+        "topics below that it is made of are the largest entries of its row of the factor between the layers, as shares of the row.",
     ]
     for model in SHOWN:
         parts += [f"### {model}", _topic_tables(results, model)]

@@ -79,7 +79,7 @@ def _run(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
 def _table(some: Results, measure: str, digits: int) -> str:
     """One row a model, pixels and start; the top layer."""
     materials = some.distinct("endmember")
-    head = ["pixels", "start", "model", *materials, "mean", "relative error of the fit"]
+    head = ["pixels", "init", "model", *materials, "mean", "relative error of the fit"]
     rows = []
     for pixels, start, model in product(some.distinct("pixels"), some.distinct("start"), some.distinct("model")):
         found = some.where(pixels=pixels, start=start, model=model)
@@ -104,15 +104,15 @@ def _layer_table(some: Results) -> str:
 
 
 def _findings(some: Results) -> str:
-    """Which model comes nearest, and what depth is worth against plain NMF."""
+    """The best model, and NMF for comparison."""
     lines = []
     for pixels, start in product(some.distinct("pixels"), some.distinct("start")):
         found = some.where(pixels=pixels, start=start)
-        for measure, said in (("angle", "mean angle"), ("rmse", "mean RMSE of shares")):
+        for measure, title in (("angle", "mean angle"), ("rmse", "mean RMSE of shares")):
             means = {model: found.where(model=model).mean(measure) for model in found.distinct("model")}
             best = min(means, key=lambda model: means[model])
             lines.append(
-                f"- Pixels {pixels}, {start} start: the lowest {said} is {means[best]:.3f}, of {best}; NMF has {means['NMF']:.3f}."
+                f"- Pixels {pixels}, {start} init: the lowest {title} is {means[best]:.3f} ({best}); NMF has {means['NMF']:.3f}."
             )
     return "\n".join(lines)
 
@@ -122,10 +122,10 @@ def _page(results: Results) -> str:
     sizes = ", ".join(str(size) for size in dict.fromkeys(results.where(model="deep NMF").column("size")))
     return "\n\n".join(
         [
-            "The Samson scene: 95 x 95 pixels, 156 bands, three materials, with published true spectra and shares (abundances). Three features on top, deep models\n"
-            f"with {sizes.replace('.0', '')} from the data upwards. Pixels are fitted as they were measured, divided by the largest value, and each at a maximum of one. A feature is the\n"
-            "spectrum of a material, and a code, with features at a maximum of one and codes that add up to one, its share of the pixel. The truth is only used to tell which\n"
-            "feature is which material (smallest sum of angles), and to score.",
+            "The Samson scene: 95 x 95 pixels, 156 bands, three materials, with published true spectra and shares (abundances). Three features on top; deep models\n"
+            f"have {sizes.replace('.0', '')} features from the lowest layer upwards. Pixels are fitted as measured (divided by the largest value) or each scaled to a maximum of one. A\n"
+            "feature is the spectrum of a material; with features scaled to a maximum of one and codes that add up to one, a code is the share of the material in the pixel. The\n"
+            "truth is used only to match features to materials (smallest sum of angles) and for scoring.",
             described_starts(results),
             "## Findings",
             _findings(top),
@@ -133,9 +133,9 @@ def _page(results: Results) -> str:
             _table(top, "angle", 2),
             "## Root mean square error of the shares",
             _table(top, "rmse", 3),
-            "## Layer by layer, default start",
+            "## By layer, default init",
             "Lower layers have more features than there are materials: the nearest ones are matched, and the share of a material is that of all features nearest to it,\n"
-            "by the truth. Below the top these are no unmixing by themselves; they say whether the layer could be sorted into one.",
+            "according to the truth. So the numbers below the top are not those of an unmixing; they show whether the features of a layer could be grouped into one.",
             _layer_table(results.where(start="default")),
         ]
     )
