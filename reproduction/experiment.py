@@ -31,6 +31,8 @@ class Results:
     >>> results = Results([{"k": 2, "accuracy": 0.5}, {"k": 2, "accuracy": 0.7}, {"k": 3, "accuracy": 0.4}])
     >>> results.where(k=2).mean("accuracy")
     0.6
+    >>> results.where(k=2).spread("accuracy", digits=1)
+    '0.6 ± 0.1'
     >>> results.distinct("k")
     [2, 3]
     """
@@ -98,8 +100,8 @@ T = TypeVar("T")
 class Plan:
     """How much is run.
 
-    `repetitions` replaces the paper's number of repetitions; `quick` runs two of the smallest size, to see that all works; `protocol`
-    keeps to one of two, where there are two.
+    `repetitions` replaces the paper's number of repetitions; `quick` runs one repetition of the smallest size, as a check that
+    everything works; `protocol` restricts the run to one of the two protocols.
     """
 
     repetitions: int | None = None
@@ -109,7 +111,7 @@ class Plan:
     def repeats(self, published: int) -> range:
         """The repetitions to make where the paper made `published`."""
         if self.quick:
-            return range(min(2, published))
+            return range(1)
         return range(published if self.repetitions is None else self.repetitions)
 
     def some(self, values: Iterable[T]) -> list[T]:
