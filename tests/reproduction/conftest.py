@@ -2,6 +2,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits
+from typer.testing import CliRunner
+
+from reproduction.__main__ import app
 
 N_SAMPLES = 120
 
@@ -30,3 +33,13 @@ def stand_ins(tmp_path_factory):
     truth = {"abundances": abundances, "endmembers": X[:3], "endmember_names": list("abc"), "scale": 16}
     np.savez(folder / "samson_95x95.npz", X=X.astype(np.uint16), image_shape=[10, 12], **truth)
     return folder
+
+
+@pytest.fixture(scope="session")
+def reproduce():
+    """``python -m reproduction`` with these arguments."""
+
+    def invoke(*arguments):
+        return CliRunner().invoke(app, [*map(str, arguments)])
+
+    return invoke

@@ -2,18 +2,12 @@ import csv
 import re
 
 import pytest
-from typer.testing import CliRunner
 
 from reproduction import EXPERIMENTS
-from reproduction.__main__ import app
 from reproduction.experiment import Results
 from reproduction.trials import TrialLog
 
 OTHER = {"paper": "blind", "blind": "paper"}
-
-
-def reproduce(*arguments):
-    return CliRunner().invoke(app, [*map(str, arguments)])
 
 
 def rows_of(path):
@@ -22,7 +16,7 @@ def rows_of(path):
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_every_reproduction_runs_at_its_smallest_size(name, stand_ins, tmp_path):
+def test_every_reproduction_runs_at_its_smallest_size(reproduce, name, stand_ins, tmp_path):
     result = reproduce(name, "--quick", "--data-home", stand_ins, "--output", tmp_path, "--jobs", 1)
     assert result.exit_code == 0, result.output
     page = (tmp_path / f"{name}.md").read_text()
@@ -44,7 +38,7 @@ def assert_each_protocol_has_its_page(name, log):
 
 
 @pytest.mark.parametrize("name", ["dnsnmf-yale", "dnsnmf-depth", "sdnmf-pie", "dsnmf-pie", "dsnmf-depth"])
-def test_without_labels_to_choose_by_only_the_default_is_tried(name, stand_ins, tmp_path):
+def test_without_labels_to_choose_by_only_the_default_is_tried(reproduce, name, stand_ins, tmp_path):
     call = [name, "--quick", "--protocol", "blind", "--data-home", stand_ins, "--output", tmp_path, "--jobs", 1]
     assert reproduce(*call).exit_code == 0
     rows = rows_of(tmp_path / f"{name}.csv")

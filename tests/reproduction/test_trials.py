@@ -1,9 +1,7 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
 
-from reproduction.__main__ import app
 from reproduction.experiment import Data, Experiment, Plan, Results
 from reproduction.trials import OtherResultsError, TrialLog, run
 
@@ -80,11 +78,7 @@ def test_results_with_different_measures_make_one_csv(tmp_path):
     assert (tmp_path / "all.csv").read_text() == "k,accuracy,nmi\n2,0.5,\n3,,0.25\n"
 
 
-def reproduce(*arguments):
-    return CliRunner().invoke(app, [*map(str, arguments)])
-
-
-def test_the_list_names_experiments_and_marks_those_without_data(tmp_path):
+def test_the_list_names_experiments_and_marks_those_without_data(reproduce, tmp_path):
     listed = reproduce("--list", "--data-home", tmp_path).output
     assert "dnsnmf-yale" in listed
     assert "(not available)" in " ".join(listed.split())
@@ -103,20 +97,20 @@ def test_the_list_names_experiments_and_marks_those_without_data(tmp_path):
         ),
     ],
 )
-def test_what_cannot_be_reproduced_is_reported_in_one_sentence(arguments, code, sentence):
+def test_what_cannot_be_reproduced_is_reported_in_one_sentence(reproduce, arguments, code, sentence):
     result = reproduce(*arguments)
     assert result.exit_code == code
     assert result.output.startswith(sentence)
 
 
-def test_a_file_in_place_of_the_folder_is_reported(stand_ins, tmp_path):
+def test_a_file_in_place_of_the_folder_is_reported(reproduce, stand_ins, tmp_path):
     (tmp_path / "taken").write_text("mine")
     result = reproduce("dnsnmf-cbcl", "--quick", "--data-home", stand_ins, "--output", tmp_path / "taken")
     assert result.exit_code == 5
     assert result.output.startswith(f"--output is {tmp_path / 'taken'}, but results cannot be written there: ")
 
 
-def test_a_second_run_only_writes_the_page_again(stand_ins, tmp_path):
+def test_a_second_run_only_writes_the_page_again(reproduce, stand_ins, tmp_path):
     call = ["dnsnmf-cbcl", "--quick", "--data-home", stand_ins, "--output", tmp_path, "--jobs", 1]
     assert reproduce(*call).exit_code == 0
     page = (tmp_path / "dnsnmf-cbcl.md").read_text()
