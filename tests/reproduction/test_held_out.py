@@ -58,7 +58,7 @@ def test_the_blind_score_leaves_out_samples_whose_label_was_given():
     assert found["blind_accuracy"] == 0.5
 
 
-def test_the_blind_score_takes_the_tightest_clusters_and_the_published_one_the_luckiest():
+def test_the_blind_score_takes_the_lowest_inertia_and_the_published_one_the_best_accuracy():
     rng = np.random.default_rng(0)
     codes, y = rng.random((60, 2)), rng.integers(0, 4, 60)
     unknown = np.zeros(60, dtype=bool)

@@ -1,4 +1,4 @@
-"""What the two protocols may and may not gain, and that pages say what the rows do."""
+"""What the two protocols may gain from labels, and whether pages agree with their rows."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ SHUFFLES, RESTARTS = 30, 6
 
 @pytest.fixture(scope="module")
 def shuffled_scores():
-    """Scores of real pictures on labels that have nothing to do with them."""
+    """Scores of real pictures on shuffled labels."""
     X, y = load_digits(return_X_y=True)
     X, y = X[:100], y[:100]
     rng = np.random.default_rng(0)
@@ -37,7 +37,7 @@ def test_blind_scores_on_shuffled_labels_are_those_of_random_assignments(shuffle
     assert max(found.column("blind_accuracy")) <= random.max() + doubt
 
 
-def test_the_papers_protocol_gains_on_labels_that_mean_nothing(shuffled_scores):
+def test_the_papers_protocol_gains_on_shuffled_labels(shuffled_scores):
     found, random = shuffled_scores
     assert found.mean("paper_accuracy") > random.mean() + 4 * random.std() / np.sqrt(SHUFFLES)
 
@@ -84,7 +84,7 @@ def test_a_trial_gives_the_same_rows_when_it_is_run_again(name, stand_ins):
 
 
 def _measured(row):
-    """All that does not hang on the machine."""
+    """The measures that do not depend on the machine."""
     return {name: value for name, value in row.items() if name != "seconds"}
 
 
@@ -107,7 +107,7 @@ def test_the_page_of_sparse_deep_nmf_names_every_row_below_the_paper(difference,
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_every_setting_of_a_search_can_be_fitted_where_quick_runs_try_two_of_them():
+def test_every_setting_of_a_search_can_be_fitted():
     X, plan = load_digits().data[:40] / 16, Plan(quick=True)
     semi = [dsnmf_pie.settings_of(name, 4, {"max_iter": 2}, plan) for name in dsnmf_pie.PUBLISHED_ERRORS]
     sparse = [sdnmf_pie.settings_of(name, (6, 4), activation, 0, plan) for name, activation in sdnmf_pie.kinds()]

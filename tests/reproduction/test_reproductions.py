@@ -38,7 +38,7 @@ def assert_each_protocol_has_its_page(name, log):
 
 
 @pytest.mark.parametrize("name", ["dnsnmf-yale", "dnsnmf-depth", "sdnmf-pie", "dsnmf-pie", "dsnmf-depth"])
-def test_without_labels_to_choose_by_only_the_default_is_tried(reproduce, name, stand_ins, tmp_path):
+def test_the_blind_protocol_tries_the_default_settings_only(reproduce, name, stand_ins, tmp_path):
     call = [name, "--quick", "--protocol", "blind", "--data-home", stand_ins, "--output", tmp_path, "--jobs", 1]
     assert reproduce(*call).exit_code == 0
     rows = rows_of(tmp_path / f"{name}.csv")

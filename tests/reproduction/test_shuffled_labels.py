@@ -1,4 +1,4 @@
-"""Labels that mean nothing must help nobody: no experiment may score what it was told."""
+"""Shuffled labels must not raise a score: no experiment may score labels that it was given."""
 
 import numpy as np
 import pytest
@@ -48,9 +48,9 @@ def test_shuffled_labels_do_not_help_with_samples_whose_label_was_not_given(mode
 
 
 @pytest.fixture(scope="module")
-def meaningless(stand_ins, tmp_path_factory):
+def shuffled_stand_ins(stand_ins, tmp_path_factory):
     """The stand-ins, each with its labels in another order."""
-    folder = tmp_path_factory.mktemp("meaningless")
+    folder = tmp_path_factory.mktemp("shuffled_stand_ins")
     rng = np.random.default_rng(0)
     for path in stand_ins.glob("*.npz"):
         with np.load(path) as file:
@@ -77,9 +77,11 @@ def results_of(name, folder):
     ("name", "measure", "scored"),
     [("gdnmf-labels", "labels", 90), ("network-bbc", "groups", 24)],
 )
-def test_what_is_predicted_from_shuffled_labels_is_right_as_often_as_by_chance(name, measure, scored, meaningless):
+def test_what_is_predicted_from_shuffled_labels_is_right_as_often_as_by_chance(
+    name, measure, scored, shuffled_stand_ins
+):
     """No row beats what guessing the largest class reaches by luck, in as many tries as there are rows."""
-    rows = [row for row in results_of(name, meaningless).rows if row.get("protocol", "blind") == "blind"]
+    rows = [row for row in results_of(name, shuffled_stand_ins).rows if row.get("protocol", "blind") == "blind"]
     right = [row[measure] for row in rows if measure in row and not np.isnan(row[measure])]
     largest = 13 / 120  # of the stand-ins' classes
     luck = stats.binom.isf(1e-3 / len(right), scored, largest) / scored
