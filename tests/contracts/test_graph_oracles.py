@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 
 from deepnmf import GNMF, WSF, WSFMA, DeepWSF, DiscriminantNMF
-from duelling import RANK, Array, balanced_pair, problem
+from oracle_comparison import RANK, Array, balanced_pair, problem
 from reference import deep_wsf, graph_nmf, wsf
 from reference.deep_semi_nmf import product, reconstructed_codes
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from duelling import RANK, Array, assert_gradient, assert_never_rises, balanced_pair, problem
+from oracle_comparison import RANK, Array, assert_gradient, assert_never_rises, balanced_pair, problem
 from reference import deep_semi_nmf, deep_wsf, graph_nmf, wsf
 
 SEEDS = (0, 1)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from deepnmf import NMF, NSNMF, DeepNSNMF, DeepSemiNMF, SemiNMF, SparseDeepNMF
-from duelling import RANK, Array, assert_gradient, assert_never_rises, balanced_pair, problem
+from oracle_comparison import RANK, Array, assert_gradient, assert_never_rises, balanced_pair, problem
 from reference import deep_nsnmf, deep_semi_nmf, lee_seung, sparse_deep_nmf
 
 Start = tuple[Array, list[Array]]

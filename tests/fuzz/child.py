@@ -8,7 +8,7 @@ it is bombs that are loaded. The rules:
   valid parameters, finite arrays of fitting shapes, nonnegative where the model says so, finite codes by `transform`,
   and saved again it is equal.
 - A refusal is a ModelFileError of one sentence. There is no other exception and no warning.
-- Loading and judging a file stays within the limits of `fuzz.judging`, and loading opens that file to read it and does
+- Loading and judging a file stays within the limits of `fuzz.verdicts`, and loading opens that file to read it and does
   nothing else that Python's audit hooks see.
 """
 
@@ -25,8 +25,8 @@ import numpy as np
 import deepnmf
 from fuzz.bombs import bombs
 from fuzz.files import Parts
-from fuzz.judging import Violation, expect, judge_all
 from fuzz.mutations import DAMAGES, FORGERIES
+from fuzz.verdicts import Violation, expect, judge_all
 
 
 class Watch:

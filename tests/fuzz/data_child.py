@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 
 from deepnmf.reading import Dataset, ReadingError, read
-from fuzz.judging import Violation, expect, judge_all
 from fuzz.mutations import cut_out, extend, flip_bits, overwrite, splice, truncate
+from fuzz.verdicts import Violation, expect, judge_all
 
 SHORT = 9  # bytes that are not worth another mutation
 MUTATIONS = [flip_bits, overwrite, truncate, extend, cut_out, splice]
