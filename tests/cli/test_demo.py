@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import deepnmf
 from deepnmf import NMF, DeepNSNMF, cli
-from deepnmf.cli import demo
+from deepnmf.cli import demo_command
 from deepnmf.report import layer_scores
 
 MODELS = ("NMF", "DeepSemiNMF", "DeepNSNMF", "SparseDeepNMF")
@@ -37,10 +37,10 @@ def test_demo_draws_four_models_and_prints_a_row_a_layer(tmp_path):
 
 
 def test_printed_scores_are_those_of_the_layer(tmp_path):
-    X, y = demo._digits()
+    X, y = demo_command._digits()
     models = [NMF(3, tol=1e-2, random_state=0), DeepNSNMF((6, 3), tol=1e-2, random_state=0)]
     console = Console(record=True, width=80)
-    demo._compare(models, X[:200], y[:200], tmp_path, console)
+    demo_command._compare(models, X[:200], y[:200], tmp_path, console)
     printed = printed_layers(console.export_text())
     assert [row[:2] for row in printed] == [(1, 3), (1, 6), (2, 3)]
     scores = [score for model in models for score in layer_scores(model, X[:200], y[:200])]
@@ -81,7 +81,7 @@ def test_an_interrupted_fit_ends_the_demo():
         raise KeyboardInterrupt
 
     with pytest.warns(UserWarning, match="Interrupted"), pytest.raises(typer.Exit) as ended:
-        demo._fit(NMF(3, random_state=0), demo._digits()[0], interrupt)
+        demo_command._fit(NMF(3, random_state=0), demo_command._digits()[0], interrupt)
     assert ended.value.exit_code == 130
 
 

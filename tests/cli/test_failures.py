@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from commanding import digits, run, write_digits
-from deepnmf.cli import fitting, results
+from command_line import digits, run, write_digits
+from deepnmf.cli import results
 
 FEW = ("--layers", "4,2", "--set", "max_iter=2", "--set", "tol=0", "--no-report")
 
@@ -162,7 +162,7 @@ def test_what_nobody_expected_is_one_sentence_too(tmp_path, out, monkeypatch):
         raise RuntimeError("the sky\nis green.")
 
     np.save(tmp_path / "d.npy", digits()[0])
-    monkeypatch.setattr(fitting, "_groups", surprise)
+    monkeypatch.setattr(results, "_groups", surprise)
     assert failed(1, "fit", tmp_path / "d.npy", *FEW, out=out).startswith("Unexpected RuntimeError: the sky is green.")
 
 

@@ -9,9 +9,9 @@ import pytest
 from pyarrow import parquet
 
 import deepnmf
-from commanding import digits, interrupting, run, succeeded, table, write_digits
-from deepnmf.cli import choosing, telling
-from deepnmf.cli.plain import as_json
+from command_line import digits, interrupting, run, succeeded, table, write_digits
+from deepnmf.cli import model_choice, output
+from deepnmf.cli.safe_text import as_json
 from deepnmf.models.loading import MODELS
 
 FEW = ("--layers", "8,4", "--set", "max_iter=3", "--set", "tol=0", "--set", "pretrain_max_iter=2")
@@ -92,13 +92,17 @@ def test_what_was_left_open_is_decided_and_said(tmp_path, monkeypatch):
     assert "deep-semi-nmf with layers 30,10" in result.stdout
 
 
-@pytest.mark.parametrize("model", [choosing.name_of(model) for model in MODELS])
+@pytest.mark.parametrize("model", [model_choice.name_of(model) for model in MODELS])
 def test_every_model_is_fitted_by_its_name(tmp_path, model):
     X, y = digits(30)
     np.savez(tmp_path / "d.npz", X=X, y=np.where(y < 3, y, -1))
-    few = FEW_SHALLOW if choosing.is_shallow(choosing.model_class(model)()) else ("--layers", "8,4", *FEW_SHALLOW[2:])
+    few = (
+        FEW_SHALLOW
+        if model_choice.is_shallow(model_choice.model_class(model)())
+        else ("--layers", "8,4", *FEW_SHALLOW[2:])
+    )
     succeeded("fit", tmp_path / "d.npz", "--model", model, *few, "--no-report", "-o", tmp_path / "out")
-    assert choosing.name_of(type(deepnmf.load(tmp_path / "out" / "model.safetensors"))) == model
+    assert model_choice.name_of(type(deepnmf.load(tmp_path / "out" / "model.safetensors"))) == model
 
 
 def test_recordings_are_the_groups_of_a_model_that_pools(tmp_path):
@@ -130,7 +134,7 @@ def test_codes_are_parquet_where_the_input_was_or_where_asked_for(tmp_path, csv)
 
 
 def test_json_is_one_object_a_line(tmp_path, csv, monkeypatch):
-    monkeypatch.setattr(telling, "SECONDS_BETWEEN_EVENTS", 0)
+    monkeypatch.setattr(output, "SECONDS_BETWEEN_EVENTS", 0)
     out = tmp_path / "out"
     args = ("--labels", "digit", "--names", "id", *FEW, "--set", "tol=1e-9", "--no-report", "--json", "-o", out)
     result = succeeded("fit", csv, *args)

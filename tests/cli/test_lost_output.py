@@ -14,8 +14,8 @@ import typer
 from pyarrow import parquet
 
 import deepnmf
-from commanding import digits, run, succeeded, table
-from deepnmf.cli import app, telling
+from command_line import digits, run, succeeded, table
+from deepnmf.cli import app, output
 
 FEW = ("--model", "nmf", "--layers", "2", "--set", "max_iter=2", "--set", "tol=0")
 WRITTEN = {"codes_1.csv", "loss.csv", "manifest.json", "model.safetensors", "reading.json", "settings.json"}
@@ -91,7 +91,7 @@ def test_a_closed_pipe_is_neither_a_traceback_nor_a_lost_result(tmp_path, matrix
 
 def test_results_are_written_before_anything_is_printed_about_them(tmp_path, matrix, monkeypatch):
     out, printed = tmp_path / "out", {}
-    monkeypatch.setattr(telling.Terminal, "said", lambda _, sentence: printed.update({sentence: out.exists()}))
+    monkeypatch.setattr(output.Terminal, "said", lambda _, sentence: printed.update({sentence: out.exists()}))
     succeeded("fit", matrix, *FEW, "--no-report", "-o", out)
     written = {sentence.split()[0]: there for sentence, there in printed.items()}
     assert written == {"d.npy:": False, "nmf": True, "error:": True, "Results": True}

@@ -5,8 +5,8 @@ import pytest
 from PIL import Image
 
 import deepnmf
-from commanding import digits, interrupting, run, succeeded, table, write_digits
-from deepnmf.cli import choosing
+from command_line import digits, interrupting, run, succeeded, table, write_digits
+from deepnmf.cli import model_choice
 from deepnmf.models.loading import MODELS
 
 FEW = ("--layers", "8,4", "--set", "max_iter=3", "--set", "tol=0", "--no-report")
@@ -148,7 +148,7 @@ def test_compare_refuses_a_parameter_that_no_model_has(tmp_path):
 
 def test_models_are_listed_with_a_line_each():
     lines = succeeded("models").stdout.splitlines()
-    assert [line.split()[0] for line in lines] == [choosing.name_of(model) for model in MODELS]
+    assert [line.split()[0] for line in lines] == [model_choice.name_of(model) for model in MODELS]
     assert any(line.startswith("deep-nmf-network  Layers of NMF") for line in lines)
 
 
@@ -160,7 +160,7 @@ def test_parameters_of_a_model_are_listed_with_their_defaults():
     assert run("models", "deep").exit_code == 2
 
 
-@pytest.mark.parametrize("model", [choosing.name_of(model) for model in MODELS])
+@pytest.mark.parametrize("model", [model_choice.name_of(model) for model in MODELS])
 def test_every_parameter_of_every_model_is_explained(model):
     text = succeeded("models", model).stdout
     parameters = [line for line in text.splitlines() if line.startswith("--")]

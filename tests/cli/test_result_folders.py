@@ -11,13 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from commanding import digits, run, succeeded
-from deepnmf.cli import results, telling, writing
-from deepnmf.cli.failing import Failure
-from deepnmf.cli.manifest import MANIFEST, manifest_text, result_files
-from deepnmf.cli.places import check_folder
-from deepnmf.cli.signals import ENDING, ending_as_interrupts
-from deepnmf.cli.writing import whole_file, whole_folder
+from command_line import digits, run, succeeded
+from deepnmf.cli import output, result_writer, results
+from deepnmf.cli.destinations import MANIFEST, check_folder, manifest_text, result_files
+from deepnmf.cli.exits import ENDING, Failure, ending_as_interrupts
+from deepnmf.cli.result_writer import whole_file, whole_folder
 
 FEW = ("--model", "nmf", "--layers", "2", "--set", "max_iter=2", "--set", "tol=0", "--no-report")
 
@@ -170,7 +168,7 @@ def test_an_earlier_result_that_cannot_be_removed_is_named(result, monkeypatch):
     def protected(path, missing_ok=False):
         raise PermissionError(1, "Operation not permitted")
 
-    monkeypatch.setattr(writing.Path, "unlink", protected)
+    monkeypatch.setattr(result_writer.Path, "unlink", protected)
     with pytest.warns(UserWarning, match=f"{result} has the new result, but not all"):
         write_result(result, 2)
     assert (result / "loss.csv").read_text() == "loss\n2\n"
@@ -236,7 +234,7 @@ def test_a_signal_to_end_keeps_the_best_so_far(tmp_path, matrix, monkeypatch, nu
         if sweep == 2:
             signal.raise_signal(number)
 
-    monkeypatch.setattr(telling.Terminal, "fitting", lambda *_: contextlib.nullcontext(on_sweep))
+    monkeypatch.setattr(output.Terminal, "fitting", lambda *_: contextlib.nullcontext(on_sweep))
     assert run("fit", matrix, *FEW, "--set", "max_iter=9", "-o", tmp_path / "out").exit_code == 130
     assert json.loads((tmp_path / "out" / "settings.json").read_text())["sweeps"] == 2
     assert signal.getsignal(number) == signal.SIG_DFL

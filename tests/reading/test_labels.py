@@ -89,7 +89,7 @@ def test_a_label_that_is_infinite_or_a_fraction_is_refused(tmp_path, label):
 
 
 def test_one_long_label_does_not_make_the_others_long(tmp_path):
-    from deepnmf.reading.labels import from_names
+    from deepnmf.reading.classes import from_names
 
     y, names = from_names(["x" * 10**7, *map(str, range(10_000))])  # 400 GB in an array of text
     assert (len(y), len(names)) == (10_001, 10_001)

@@ -7,7 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from deepnmf.reading import ReadingError, arrays, read
+from deepnmf.reading import ReadingError, matrix_files, read
 
 X = np.arange(8.0).reshape(4, 2)
 
@@ -51,7 +51,7 @@ def test_an_npz_reads_no_damage_in_an_array_that_nobody_needs(tmp_path):
 
 @pytest.mark.parametrize("name", ["y", "feature_names", "class_names", "sample_names", "image_shape"])
 def test_names_and_labels_that_dwarf_the_matrix_are_refused(tmp_path, monkeypatch, name):
-    monkeypatch.setattr(arrays, "LITTLE", 1000)
+    monkeypatch.setattr(matrix_files, "LITTLE", 1000)
     path = tmp_path / "a.npz"
     shapes = {"y": (4,), "sample_names": (4,)}
     np.savez(path, X=X, **({} if name == "y" else {"y": [0, 1, 0, 1]}))

@@ -7,15 +7,14 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from deepnmf.reading import ReadingError, read
-from deepnmf.reading import parquet as parquet_files
+from deepnmf.reading import ReadingError, read, tables
 
 
 @pytest.mark.parametrize("rows", [2, 100])
 @pytest.mark.parametrize("columns", [1, 2, 100])
 def test_batches_of_rows_and_columns_are_one_table(tmp_path, monkeypatch, rows, columns):
-    monkeypatch.setattr(parquet_files, "BATCH_ROWS", rows)
-    monkeypatch.setattr(parquet_files, "BATCH_COLUMNS", columns)
+    monkeypatch.setattr(tables, "BATCH_ROWS", rows)
+    monkeypatch.setattr(tables, "BATCH_COLUMNS", columns)
     X = np.arange(35.0).reshape(7, 5)
     labels, path, progress = list("aabbabb"), tmp_path / "a.parquet", []
     parquet.write_table(pyarrow.table({"kind": labels} | {f"g{j}": X[:, j] for j in range(5)}), path)

@@ -10,6 +10,7 @@ Examples
 deepnmf ...
 """
 
+from collections.abc import Callable
 from typing import Annotated
 
 from deepnmf.version import __version__
@@ -19,17 +20,17 @@ try:
 except ModuleNotFoundError as missing:
     raise SystemExit("The command line needs typer, rich and matplotlib: pip install 'deepnmf[cli]'.") from missing
 
-from deepnmf.cli import compare, demo, fit, models, report, transform
-from deepnmf.cli.failing import EXIT_CODES
+from deepnmf.cli import compare_command, demo_command, fit_command, models_command, saved_model_commands
+from deepnmf.cli.exits import EXIT_CODES
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
-COMMANDS = {
-    "fit": fit,
-    "transform": transform,
-    "report": report,
-    "compare": compare,
-    "models": models,
-    "demo": demo,
+COMMANDS: dict[str, Callable[..., None]] = {
+    "fit": fit_command.fit,
+    "transform": saved_model_commands.transform,
+    "report": saved_model_commands.report,
+    "compare": compare_command.compare,
+    "models": models_command.models,
+    "demo": demo_command.demo,
 }
 
 
@@ -48,5 +49,5 @@ def main(
     """Deep matrix factorisation: parts, parts of parts, and the codes of every sample at every level."""
 
 
-for name, module in COMMANDS.items():
-    app.command(name)(module.command)
+for name, command in COMMANDS.items():
+    app.command(name)(command)

@@ -1,23 +1,101 @@
-"""What a fit leaves in its folder, and how it is found again."""
+"""A fit with its progress, the files it leaves in its folder, and how these are loaded again."""
 
 import json
 import platform
 import shlex
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deepnmf.cli.failing import Exit, Failure, failing_as
-from deepnmf.cli.fitting import Fit
-from deepnmf.cli.writing import write_codes, write_json, write_table
+from deepnmf.cli.exits import Exit, Failure, failing_as, in_one_line
+from deepnmf.cli.model_choice import is_about_parameters, name_of
+from deepnmf.cli.result_writer import write_codes, write_json, write_table
 from deepnmf.version import __version__
 
 if TYPE_CHECKING:
+    from deepnmf.arrays import Array
+    from deepnmf.cli.output import Voice
     from deepnmf.reading import Dataset, Recipe, Scaling
     from deepnmf.report import LayerScore
     from deepnmf.report.display import Display
-    from deepnmf.report.subject import Subject
+    from deepnmf.report.evaluation import Subject
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A model and the seconds that it took."""
+
+    model: Any
+    seconds: float
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the user ended it."""
+        return bool(self.model.stop_reason_ == "interrupted")
+
+    @property
+    def name(self) -> str:
+        """The model's name as it is typed."""
+        return name_of(type(self.model))
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Sizes of the layers, from the data upwards."""
+        return tuple(len(features) for features in self.model.features_)
+
+    def in_words(self) -> str:
+        """One sentence."""
+        ending = {"max_iter": "max_iter was reached", "interrupted": "interrupted"}.get(
+            self.model.stop_reason_, "converged"
+        )
+        layers = ",".join(map(str, self.sizes))
+        n_iter = self.model.n_iter_
+        sweeps = "1 sweep" if n_iter == 1 else f"{n_iter} sweeps"
+        return f"{self.name} with layers {layers}: {sweeps} in {self.seconds:.1f} s, {ending}.{self._dead()}"
+
+    def _dead(self) -> str:
+        """Say how many features nothing was left for, where there are any."""
+        dead = self.model.n_dead_
+        return f" Features that nothing was left for, by layer: {','.join(map(str, dead))}." if any(dead) else ""
+
+
+def fitted(model: Any, data: "Dataset", voice: "Voice", checkpoint: Path | None = None) -> Fit:
+    """Fit and tell of it; go on from a checkpoint where there is one."""
+    began = time.perf_counter()
+    with _suiting(model), voice.fitting(name_of(type(model)), model.max_iter) as on_sweep:
+        model.fit(data.X, data.y, on_sweep=on_sweep, checkpoint=checkpoint, **_groups(model.fit, data))
+    return Fit(model, time.perf_counter() - began)
+
+
+def encoded(model: Any, data: "Dataset", layer: int) -> "Array":
+    """Codes of a layer, pooled within the recordings where the model pools."""
+    with _suiting(model):
+        return model.encode(data.X, layer, **_groups(model.encode, data))
+
+
+@contextmanager
+def _suiting(model: Any) -> Iterator[None]:
+    """Errors of the library are about its parameters, which is wrong usage, or else about the data."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        code = Exit.USAGE if is_about_parameters(error, model) else Exit.UNSUITABLE
+        raise Failure(in_one_line(error), code) from error
+    except MemoryError as error:
+        raise Failure(f"The data need more memory than there is: {in_one_line(error)}.", Exit.UNSUITABLE) from error
+
+
+def _groups(method: Any, data: "Dataset") -> dict[str, Any]:
+    return {"groups": data.groups} if "groups" in signature(method).parameters else {}
+
+
+# --------------------------------------------------------------------------------- files of a result
+
 
 MODEL, READING, SETTINGS, LOSS, REPORT = "model.safetensors", "reading.json", "settings.json", "loss.csv", "report.html"
 
@@ -58,7 +136,7 @@ def command_line() -> str:
 
 def subject_of(model: Any, data: "Dataset") -> "Subject":
     """The model at work on the data: the codes and scores of every layer, for tables, files and pages alike."""
-    from deepnmf.report.subject import Subject
+    from deepnmf.report.evaluation import Subject
 
     with failing_as(Exit.UNSUITABLE, ValueError):
         return Subject.of(model, data.X, data.y, data.class_names, _recordings(data))
@@ -119,7 +197,7 @@ def versions() -> dict[str, str]:
 
 def display_for(model: Any, data: "Dataset") -> "Display":
     """How features and samples are to be drawn and called."""
-    from deepnmf.report.subject import display_of
+    from deepnmf.report.evaluation import display_of
 
     return display_of(model, data.image_shape, data.feature_names, data.axis)
 

@@ -16,8 +16,7 @@ from collections.abc import Callable
 
 from sklearn.utils import Bunch
 
-from deepnmf.datasets.catalogue import DATA_SETS
-from deepnmf.datasets.files import read
+from deepnmf.datasets.published import DATA_SETS, read
 
 __all__ = [
     "load",

@@ -1,7 +1,6 @@
 """Pictures of what was learnt, as matplotlib figures."""
 
-from deepnmf.plotting.codes import plot_codes
-from deepnmf.plotting.hierarchy import plot_hierarchy
-from deepnmf.plotting.loss import plot_loss
+from deepnmf.plotting.fit_plots import plot_codes, plot_loss
+from deepnmf.plotting.hierarchy_plot import plot_hierarchy
 
 __all__ = ["plot_codes", "plot_hierarchy", "plot_loss"]

@@ -14,9 +14,8 @@ Examples
 ((3, 2), ('sugar', 'water'), [1, 0, 1], ('fig', 'plum'))
 """
 
-from deepnmf.reading.dataset import Dataset, Recipe
-from deepnmf.reading.errors import ReadingError
+from deepnmf.reading.dataset import Dataset, ReadingError, Recipe
 from deepnmf.reading.formats import SUFFIXES, read
-from deepnmf.reading.scaling import SCALES, Scaling
+from deepnmf.reading.scales import SCALES, Scaling
 
 __all__ = ["SCALES", "SUFFIXES", "Dataset", "ReadingError", "Recipe", "Scaling", "read"]

@@ -5,21 +5,131 @@ held beside it is a block of a few megabytes.
 pandas takes a row that is too short for one with missing values; pyarrow refuses it, which is why it reads here.
 """
 
+import csv
+import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.reading.columns import Columns
-from deepnmf.reading.dataset import Dataset, Request
-from deepnmf.reading.errors import ReadingError, needed, said
-from deepnmf.reading.layout import Layout, rows_of
-from deepnmf.reading.wide import Block, wide_blocks
+from deepnmf.reading.dataset import Dataset, ReadingError, Request, counted, needed, said
+from deepnmf.reading.tables import Columns
+
+# ------------------------------------------------------------------------------------ the first line
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the first line says."""
+
+    delimiter: str
+    header: tuple[str, ...]
+    n_header_lines: int  # 0 where the first line is data
+    line_length: int
+
+    @classmethod
+    def of(cls, path: Path) -> "Layout":
+        """Look at the first lines of a file."""
+        try:
+            with path.open(encoding="utf-8-sig", newline="") as file:
+                first = next((line for line in file if line.strip()), "")
+                delimiter = "\t" if path.suffix.lower() == ".tsv" else max(",;\t", key=first.count)
+                file.seek(0)
+                line_length = max(map(len, islice(file, 3)))
+                file.seek(0)
+                n_lines, header = next(rows_of(file, delimiter), (0, []))
+        except UnicodeDecodeError as error:
+            raise ReadingError(f"{path} is not text in UTF-8: {error.reason} at byte {error.start}.") from error
+        if not header:
+            raise ReadingError(f"{path} is empty.")
+        names = tuple(name.strip() for name in header)
+        if _is_data(names):
+            return cls(delimiter, tuple(f"column {j + 1}" for j in range(len(names))), 0, line_length)
+        return cls(delimiter, names, n_lines, line_length)
+
+    @property
+    def named(self) -> bool:
+        """Whether the columns have names."""
+        return self.n_header_lines > 0
+
+    def fault(self, row: Sequence[str], line: int, columns: Columns, path: Path) -> ReadingError:
+        """Say what is wrong with a row."""
+        expected = len(self.header)
+        if len(row) != expected:
+            return ReadingError(f"{path}, line {line}: {counted(len(row), 'cell')}, but the first line has {expected}.")
+        wrong = next((j for j in columns.features if row[j].strip() and not _is_number(row[j])), columns.features[0])
+        return ReadingError(
+            f"{path}, line {line}, column {self.header[wrong]!r}: {row[wrong]!r} is not a number; "
+            "--labels or --names takes a column of text."
+        )
+
+
+def rows_of(file: IO[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """Rows, each with the number of its last line; empty lines are none."""
+    lines = csv.reader(file, delimiter=delimiter)
+    return ((lines.line_num, row) for row in lines if row)
+
+
+def _is_data(cells: Sequence[str]) -> bool:
+    """Whether a first line is numbers; those that count the columns are names all the same."""
+    counts = ([str(j) for j in range(begin, begin + len(cells))] for begin in (0, 1))
+    return all(map(_is_number, cells)) and list(cells) not in counts
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return "_" not in cell  # which Python takes for a separator of digits
+
+
+# ---------------------------------------------------------------------------- tables of many columns
+
+
+Block = tuple[Array, dict[int, list[Any]]]
+
+
+def wide_blocks(request: Request, layout: Layout, columns: Columns) -> Iterator[Block]:
+    """Blocks of one row: the features' numbers, and the cells of columns of text."""
+    pyarrow = needed("pyarrow", "pyarrow", "tables")
+    size = request.path.stat().st_size
+    with request.path.open("rb") as file:
+        text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+        for line, row in rows_of(text, layout.delimiter):
+            if line <= layout.n_header_lines:
+                continue
+            try:
+                numbers = _row_numbers([row[place] for place in columns.features])
+            except (IndexError, pyarrow.ArrowInvalid) as error:
+                raise layout.fault(row, line, columns, request.path) from error
+            if len(row) != len(layout.header) or len(numbers) != len(columns.features):
+                raise layout.fault(row, line, columns, request.path)
+            request.tell(file.tell(), size)
+            yield numbers.reshape(1, -1), {place: [row[place]] for place in columns.texts}
+
+
+def _row_numbers(cells: Sequence[str]) -> Array:
+    """Numbers of a row, which pyarrow reads as those of a column, by the same rules as those of other tables."""
+    pyarrow, csv = needed("pyarrow", "pyarrow", "tables"), needed("pyarrow.csv", "pyarrow", "tables")
+    column = "\n".join([*cells, ""]).encode()
+    table = csv.read_csv(
+        pyarrow.BufferReader(column),
+        csv.ReadOptions(use_threads=False, column_names=["numbers"], block_size=len(column) + 1),
+        csv.ParseOptions(quote_char=False, ignore_empty_lines=False),
+        csv.ConvertOptions(column_types={"numbers": pyarrow.float64()}),
+    )
+    return table.column(0).to_numpy()
+
+
+# ------------------------------------------------------------------------------------ blocks of rows
+
 
 BLOCK_BYTES = 2**20  # pyarrow reads 32 blocks ahead
 ROWS_IN_A_BLOCK = 16  # at least: a row must not be longer than a block
@@ -74,7 +184,7 @@ def _blocks(request: Request, layout: Layout, columns: Columns) -> Iterator[Bloc
                 for batch in reader:
                     request.tell(file.tell(), size)
                     cells = {place: batch.column(str(place)).to_pylist() for place in columns.texts}
-                    yield _numbers(batch, len(columns.features)), cells
+                    yield _batch_numbers(batch, len(columns.features)), cells
         except pyarrow.ArrowInvalid as error:
             raise _located(error, request.path, layout, columns) from error
 
@@ -95,7 +205,7 @@ def _options(pyarrow: Any, arrow_csv: Any, layout: Layout, columns: Columns) -> 
     }
 
 
-def _numbers(batch: Any, n_features: int) -> Array:
+def _batch_numbers(batch: Any, n_features: int) -> Array:
     """The features of a batch, which are its first columns, row by row."""
     features = batch.select(list(range(n_features)))
     return np.asarray(features.to_tensor(null_to_nan=True, row_major=True).to_numpy())

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from deepnmf.reading import annotated, arrays, delimited, folders, matlab, parquet, sounds, texts
-from deepnmf.reading.dataset import Dataset, OnBytes, Recipe, Request
-from deepnmf.reading.errors import ReadingError, closest, said
+from deepnmf.reading import delimited, hdf5, images, matlab, matrix_files, sounds, tables, texts
+from deepnmf.reading.dataset import Dataset, OnBytes, ReadingError, Recipe, Request, closest, counted, said
+from deepnmf.reading.folder_files import Files
 
 
 @dataclass(frozen=True)
@@ -25,19 +25,41 @@ def _format(reader: Callable[[Request], Dataset], *options: str) -> Format:
     return Format(reader, frozenset(options))
 
 
+def read_folder(request: Request) -> Dataset:
+    """Images or sounds, else texts: a note beside images is no text to read."""
+    pictures = Files.below(request.path, images.SUFFIXES)
+    recordings = Files.below(request.path, sounds.SUFFIXES)
+    if pictures.paths and recordings.paths:
+        raise ReadingError(
+            f"{request.path} holds {counted(len(pictures.paths), 'image')} and "
+            f"{counted(len(recordings.paths), 'sound')}: expected one kind."
+        )
+    if request.size is not None and not pictures.paths:
+        raise ReadingError(f"{request.path} holds no images: leave out --size.")
+    if pictures.paths:
+        return images.read_images(pictures, request)
+    if recordings.paths:
+        return sounds.read_sounds(recordings, request)
+    documents = Files.below(request.path, texts.SUFFIXES)
+    if documents.paths:
+        return texts.read_texts(documents, request)
+    expected = ", ".join((*images.SUFFIXES, *sounds.SUFFIXES, *texts.SUFFIXES))
+    raise ReadingError(f"{request.path} holds nothing that can be read: expected files ending in {expected}.")
+
+
 SUFFIXES = {
-    ".npy": _format(arrays.read_npy, "size"),
-    ".npz": _format(arrays.read_npz, "labels", "key", "size"),
+    ".npy": _format(matrix_files.read_npy, "size"),
+    ".npz": _format(matrix_files.read_npz, "labels", "key", "size"),
     ".csv": _format(delimited.read_delimited, "labels", "names", "size"),
     ".tsv": _format(delimited.read_delimited, "labels", "names", "size"),
-    ".parquet": _format(parquet.read_parquet, "labels", "names", "size"),
+    ".parquet": _format(tables.read_parquet, "labels", "names", "size"),
     ".mat": _format(matlab.read_mat, "labels", "key", "size"),
-    ".h5ad": _format(annotated.read_h5ad, "labels"),
+    ".h5ad": _format(hdf5.read_h5ad, "labels"),
     ".jsonl": _format(texts.read_jsonl, "labels", "names"),
     ".wav": _format(sounds.read_wav),
 }
 WHITE = 255  # of images in bytes
-FOLDER = _format(folders.read_folder, "size")
+FOLDER = _format(read_folder, "size")
 
 
 def read(

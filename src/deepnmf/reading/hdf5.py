@@ -1,10 +1,27 @@
-"""HDF5 files that may come from anybody: what lies outside of the file is never opened."""
+"""HDF5 files from untrusted sources, of which nothing outside the file is opened, and AnnData files (``.h5ad``)."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from deepnmf.reading.errors import ReadingError, needed
+import numpy as np
+from scipy import sparse
+
+from deepnmf.arrays import Array, Matrix
+from deepnmf.reading.classes import classes, classes_in_words
+from deepnmf.reading.dataset import (
+    Dataset,
+    Names,
+    ReadingError,
+    Request,
+    closest,
+    counted,
+    needed,
+    rows_and_columns,
+    said,
+    sentence,
+)
+from deepnmf.sparse_parts import from_parts
 
 
 class Group:
@@ -71,3 +88,89 @@ class Group:
 
 def _h5py() -> Any:
     return needed("h5py", "h5py", "HDF5 files")
+
+
+# --------------------------------------------------------------------------------------------- .h5ad
+
+
+SPARSE = {"csr_matrix": "csr", "csc_matrix": "csc"}
+
+
+def read_h5ad(request: Request) -> Dataset:
+    """X, the names of genes and cells, and a column of the cells as labels."""
+    h5py = needed("h5py", "h5py", ".h5ad files")
+    try:
+        file = h5py.File(request.path, "r")
+    except OSError as error:
+        raise ReadingError(f"{request.path} is not an HDF5 file: {said(error)}.") from error
+    with file:
+        try:
+            return _read(Group(file, request.path), request)
+        except (KeyError, AttributeError, TypeError) as error:
+            raise ReadingError(f"{request.path} is not laid out as an .h5ad file: {said(error)}.") from error
+
+
+def _read(file: Group, request: Request) -> Dataset:
+    X = _matrix(file["X"], request)
+    y, class_names = _labels(file["obs"], X.shape[0], request)
+    return Dataset(
+        X,
+        "table",
+        sentence(
+            request.path,
+            rows_and_columns(X, "cell", "gene"),
+            "sparse" if sparse.issparse(X) else "",
+            classes_in_words(y, f"in obs column {request.labels!r}"),
+        ),
+        y=y,
+        class_names=class_names,
+        feature_names=_index(file, "var", X.shape[1], request),
+        sample_names=_index(file, "obs", X.shape[0], request),
+        settings={} if request.labels is None else {"labels": request.labels},
+    )
+
+
+def _matrix(stored: Any, request: Request) -> Matrix:
+    form = SPARSE.get(_text(stored.attrs.get("encoding-type", "")))
+    if form is None:
+        return np.asarray(stored[()])
+    try:
+        return from_parts(form, stored["data"], stored["indices"], stored["indptr"], stored.attrs["shape"])
+    except ValueError as error:
+        raise ReadingError(f"{request.path} does not hold a valid sparse matrix: {said(error)}.") from error
+
+
+def _labels(obs: Any, n_samples: int, request: Request) -> tuple[Array | None, Names | None]:
+    name = request.labels or request.remembered("labels")
+    if name is None or (request.labels is None and name not in obs):
+        return None, None
+    if name not in obs:
+        known = [column for column in obs if column != _text(obs.attrs["_index"])]
+        raise ReadingError(f"{request.path} has no obs column {name!r}: closest are {closest(name, known)}.")
+    return classes(_column(obs[name]), n_samples, f"{request.path}, obs column {name!r}")
+
+
+def _column(stored: Any) -> Any:
+    """A plain column, a categorical one, or one with a mask of what is missing."""
+    if hasattr(stored, "shape"):
+        return _values(stored)
+    if "categories" in stored:
+        codes, names = stored["codes"][()], _values(stored["categories"]).astype(object)
+        return [None if code < 0 else names[code] for code in codes]
+    missing = stored["mask"][()] if "mask" in stored else np.zeros(len(stored["values"]), dtype=bool)
+    return [None if gone else value for value, gone in zip(_values(stored["values"]), missing, strict=True)]
+
+
+def _values(stored: Any) -> Array:
+    return np.asarray(stored.asstr()[()] if stored.dtype.kind in "OS" else stored[()])
+
+
+def _index(file: Group, frame: str, length: int, request: Request) -> Names:
+    names = _column(file[frame][_text(file[frame].attrs["_index"])])
+    if len(names) != length:
+        raise ReadingError(f"{request.path}: {frame} has {counted(len(names), 'name')}, and X has room for {length}.")
+    return tuple(map(str, names))
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)

@@ -9,10 +9,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.reading.dataset import Dataset, Request, counted, sentence
-from deepnmf.reading.errors import ReadingError, needed, said
-from deepnmf.reading.files import Files
-from deepnmf.reading.labels import classes_in_words
+from deepnmf.reading.classes import classes_in_words
+from deepnmf.reading.dataset import Dataset, ReadingError, Request, counted, needed, said, sentence
+from deepnmf.reading.folder_files import Files
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".bmp", ".gif", ".tif", ".tiff", ".webp")
 COMMON_SIZE = (32, 32)  # where sizes differ and none was asked for

@@ -10,11 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.reading.arrays import described
-from deepnmf.reading.dataset import Dataset, Request
-from deepnmf.reading.errors import ReadingError, closest, needed, said
+from deepnmf.reading.dataset import Dataset, ReadingError, Request, closest, needed, said
 from deepnmf.reading.hdf5 import Group
-from deepnmf.reading.stored import Stored, is_matrix
+from deepnmf.reading.matrix_files import described
+from deepnmf.reading.numpy_files import Stored, is_matrix
 from deepnmf.sparse_parts import from_parts, valid
 
 NUMBERS = {"double": "f8", "single": "f4", "sparse": "f8", "logical": "u1"}

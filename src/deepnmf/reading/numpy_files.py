@@ -1,17 +1,51 @@
 """What NumPy's files hold, by their headers: an array is read when it is needed, and nothing is ever unpickled."""
 
+import math
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 import numpy as np
 from numpy.lib import format as npy
 
 from deepnmf.arrays import Array
-from deepnmf.reading.errors import ReadingError, said
-from deepnmf.reading.stored import Stored, unpacked_bytes
+from deepnmf.reading.dataset import ReadingError, said
+
+# ------------------------------------------------------------------------------------- stored arrays
+
+
+class Stored(Protocol):
+    """What an array in a file, or in memory, says of itself before it is read by ``stored[()]``."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of its axes."""
+        ...
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of its entries."""
+        ...
+
+    def __getitem__(self, everything: tuple[()], /) -> Any:
+        """Read it."""
+        ...
+
+
+def is_matrix(stored: Stored) -> bool:
+    """Whether it may be X: numbers in rows and columns, more than one of each."""
+    return len(stored.shape) == 2 and 1 not in stored.shape and stored.dtype.kind in "biufc"
+
+
+def unpacked_bytes(stored: Stored) -> int:
+    """Bytes that it takes in memory."""
+    return math.prod(stored.shape) * stored.dtype.itemsize
+
+
+# --------------------------------------------------------------------------------------------- files
+
 
 SUFFIX = ".npy"
 ARCHIVES = (b"PK\x03\x04", b"PK\x05\x06")  # first bytes, the second of an archive without files

@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.reading.dataset import Dataset, Request, counted, sentence
-from deepnmf.reading.errors import ReadingError, said
-from deepnmf.reading.files import Files
-from deepnmf.reading.labels import classes_in_words
+from deepnmf.reading.classes import classes_in_words
+from deepnmf.reading.dataset import Dataset, ReadingError, Request, counted, said, sentence
+from deepnmf.reading.folder_files import Files
 
 SUFFIXES = (".wav",)
 WINDOW_SECONDS = 0.05  # about what a note or a syllable keeps still for

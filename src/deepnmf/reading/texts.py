@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from deepnmf.arrays import Matrix
-from deepnmf.reading.dataset import Dataset, Names, Request, rows_and_columns, sentence
-from deepnmf.reading.errors import ReadingError, closest, said
-from deepnmf.reading.files import Files
-from deepnmf.reading.labels import classes, classes_in_words
+from deepnmf.reading.classes import classes, classes_in_words
+from deepnmf.reading.dataset import Dataset, Names, ReadingError, Request, closest, rows_and_columns, said, sentence
+from deepnmf.reading.folder_files import Files
 
 SUFFIXES = (".txt",)
 SEVERAL = 20  # texts from which on words that are in one text only, or in most of them, tell nothing

@@ -1,7 +1,7 @@
 """A page to look at: what a fitted model has learnt, from the whole down to its parts."""
 
 from deepnmf.report.comparison import write_comparison
+from deepnmf.report.evaluation import LayerScore, layer_scores
 from deepnmf.report.page import write_report
-from deepnmf.report.scores import LayerScore, layer_scores
 
 __all__ = ["LayerScore", "layer_scores", "write_comparison", "write_report"]

@@ -5,13 +5,12 @@ from typing import Any
 
 from deepnmf.arrays import Matrix
 from deepnmf.models.factorization import Factorization
-from deepnmf.plotting.groups import ClassNames
-from deepnmf.plotting.shapes import ImageShape
+from deepnmf.plotting.hierarchy_plot import ImageShape
+from deepnmf.plotting.sample_groups import ClassNames
 from deepnmf.report.display import Display
-from deepnmf.report.hierarchy import packed_features
-from deepnmf.report.origin import settings, versions
-from deepnmf.report.subject import Subject, checked_model, display_of
-from deepnmf.report.writing import check_place, write_page
+from deepnmf.report.evaluation import Subject, checked_model, display_of
+from deepnmf.report.html_file import check_place, settings, versions, write_page
+from deepnmf.report.page_data import packed_features
 
 SCRIPTS = ("elements.js", "drawing.js", "comparison.js")
 MOST_FEATURES = 60  # of a model

@@ -5,6 +5,8 @@ Each display packs vectors for the page. A pack is a dictionary whose `kind` tel
 
 import base64
 import math
+import struct
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -12,9 +14,27 @@ from typing import Any, Protocol
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.plotting.shapes import ImageShape
-from deepnmf.report.numbers import rounded
-from deepnmf.report.png import BLANK, LEVELS, coloured_png, diverging_palette, grey_palette, indexed_png
+from deepnmf.plotting.hierarchy_plot import ImageShape
+
+# ------------------------------------------------------------------------------------------- numbers
+
+
+def rounded(number: float, digits: int = 4) -> float | None:
+    """So many significant digits; JSON knows neither NaN nor infinity."""
+    value = float(number)
+    return float(f"{value:.{digits}g}") if math.isfinite(value) else None
+
+
+def all_rounded(numbers: Array, digits: int = 4) -> list[float | None]:
+    """The same of a vector."""
+    return [rounded(number, digits) for number in np.asarray(numbers).tolist()]
+
+
+def peaks(vectors: Array) -> Array:
+    """The largest observed magnitude of each vector, 1 for one that is zero: what it is drawn relative to."""
+    largest = np.abs(np.nan_to_num(np.asarray(vectors, dtype=np.float64))).max(axis=1)
+    return np.where(largest > 0, largest, 1.0)
+
 
 Pack = dict[str, Any]
 MOST_POINTS = 400  # of a curve: no screen shows more
@@ -175,3 +195,52 @@ def _peaks(vectors: Array, width: int) -> Array:
     best = np.abs(np.nan_to_num(bins)).argmax(axis=2)
     peaks: Array = np.take_along_axis(np.nan_to_num(bins), best[..., None], axis=2)[..., 0]
     return np.where(np.isnan(bins).all(axis=2), np.nan, peaks)
+
+
+# ----------------------------------------------------------------------------------------- PNG files
+
+
+LEVELS = 255  # indices 0 to 254; 255 is a pixel that was not observed
+BLANK = 255
+INDEXED, COLOURED = 3, 6
+# ColorBrewer's RdBu from blue over pale to red: it can be told apart without red or green cones.
+DIVERGING = ("2166ac", "67a9cf", "d1e5f0", "f7f7f7", "fddbc7", "ef8a62", "b2182b")
+
+
+def grey_palette() -> Array:
+    """Black to white."""
+    return np.repeat(np.arange(LEVELS, dtype=np.float64)[:, None] * 255 / (LEVELS - 1), 3, axis=1)
+
+
+def diverging_palette() -> Array:
+    """Blue is negative, pale is zero, red is positive."""
+    anchors = np.array([list(bytes.fromhex(color)) for color in DIVERGING], dtype=np.float64)
+    places = np.linspace(0, LEVELS - 1, len(anchors))
+    return np.stack([np.interp(np.arange(LEVELS), places, channel) for channel in anchors.T], axis=1)
+
+
+def indexed_png(levels: Array, palette: Array) -> str:
+    """A picture of one level a pixel as a data URL."""
+    colors = np.vstack([np.round(palette), np.full((1, 3), 128)]).astype(np.uint8)
+    opacity = bytes(LEVELS * [255]) + b"\0"
+    return _data_url(levels.astype(np.uint8), INDEXED, (b"PLTE", colors.tobytes()), (b"tRNS", opacity))
+
+
+def coloured_png(levels: Array) -> str:
+    """A picture of three levels a pixel as a data URL."""
+    opaque = np.where((levels == BLANK).any(axis=-1, keepdims=True), 0, 255)
+    colors = np.round(levels * (255 / (LEVELS - 1))).clip(0, 255)
+    return _data_url(np.concatenate([colors, opaque], axis=-1).astype(np.uint8), COLOURED)
+
+
+def _data_url(pixels: Array, kind: int, *chunks: tuple[bytes, bytes]) -> str:
+    height, width = pixels.shape[:2]
+    header = struct.pack(">IIBBBBB", width, height, 8, kind, 0, 0, 0)
+    lines = np.hstack([np.zeros((height, 1), np.uint8), pixels.reshape(height, -1)])  # filter 0 before each line
+    content = [(b"IHDR", header), *chunks, (b"IDAT", zlib.compress(lines.tobytes(), 9)), (b"IEND", b"")]
+    file = b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(name, payload) for name, payload in content)
+    return "data:image/png;base64," + base64.b64encode(file).decode("ascii")
+
+
+def _chunk(name: bytes, payload: bytes) -> bytes:
+    return struct.pack(">I", len(payload)) + name + payload + struct.pack(">I", zlib.crc32(name + payload))

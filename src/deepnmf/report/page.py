@@ -6,15 +6,12 @@ import numpy as np
 
 from deepnmf.arrays import Matrix
 from deepnmf.models.factorization import Factorization
-from deepnmf.plotting.groups import ClassNames
-from deepnmf.plotting.shapes import ImageShape
+from deepnmf.plotting.hierarchy_plot import ImageShape
+from deepnmf.plotting.sample_groups import ClassNames
 from deepnmf.report.display import Display
-from deepnmf.report.figures import packed_loss, packed_map, packed_profile
-from deepnmf.report.hierarchy import packed_layers
-from deepnmf.report.origin import python_lines, settings, versions
-from deepnmf.report.samples import packed_samples
-from deepnmf.report.subject import Subject, checked_model, checked_names, display_of
-from deepnmf.report.writing import check_place, write_page
+from deepnmf.report.evaluation import Subject, checked_model, checked_names, display_of
+from deepnmf.report.html_file import check_place, python_lines, settings, versions, write_page
+from deepnmf.report.page_data import packed_layers, packed_loss, packed_map, packed_profile, packed_samples
 
 SCRIPTS = ("elements.js", "drawing.js", "charts.js", "views.js", "report.js")
 ENDINGS = {

@@ -1,0 +1,194 @@
+"""Figures of a fit: the loss, and a map of the codes."""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from deepnmf.arrays import Array, Matrix
+from deepnmf.models.factorization import Factorization
+from deepnmf.models.labels import UNKNOWN
+from deepnmf.plotting.sample_groups import ClassNames, Groups, groups_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# --------------------------------------------------------------------------------------------- style
+
+
+ACCENT = "#0f6b8f"
+FAINT = "0.8"
+TITLE_SIZE, LABEL_SIZE = 9, 8
+# Paul Tol's bright scheme, which colour-blind readers can tell apart; markers change when the colours begin again.
+CATEGORIES = ("#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377")
+MARKERS = ("o", "s", "^", "D")
+
+
+def axes_of(width: float, height: float) -> tuple["Figure", "Axes"]:
+    """A figure of so many inches with one panel, without the lines that say nothing."""
+    from matplotlib.figure import Figure  # noqa: PLC0415 - importing deepnmf stays light
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    panel = figure.add_subplot()
+    panel.spines[["top", "right"]].set_visible(False)
+    panel.tick_params(labelsize=LABEL_SIZE)
+    return figure, panel
+
+
+# ------------------------------------------------------------------------------------------ the loss
+
+
+WIDE_RANGE = 20  # a loss that falls by more is drawn in decades
+
+
+def plot_loss(model: Factorization) -> "Figure":
+    """Draw the objective after each sweep of the fine-tuning.
+
+    Parameters
+    ----------
+    model : fitted estimator
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Save it with ``figure.savefig``; pyplot does not hold it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from deepnmf import NMF, plot_loss
+    >>> model = NMF(10, random_state=0, tol=1e-2).fit(load_digits().data)
+    >>> (panel,) = plot_loss(model).axes
+    >>> len(panel.lines[0].get_xdata()) == model.n_iter_
+    True
+    """
+    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415 - importing deepnmf stays light
+
+    check_is_fitted(model)
+    losses = np.asarray(model.loss_curve_)
+    figure, panel = axes_of(6.0, 3.2)
+    panel.plot(1 + np.arange(len(losses)), losses, color=ACCENT, linewidth=1.5, marker="." if len(losses) < 30 else "")
+    if losses.size and losses.min() > 0 and losses.max() > WIDE_RANGE * losses.min():
+        panel.set_yscale("log")
+    panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+    panel.set_xlabel("sweep", fontsize=LABEL_SIZE)
+    panel.set_ylabel("loss", fontsize=LABEL_SIZE)
+    title = f"{type(model).__name__}: {model.n_iter_} sweeps, ended by {model.stop_reason_}"
+    panel.set_title(title, loc="left", fontsize=TITLE_SIZE)
+    return figure
+
+
+# ------------------------------------------------------------------------------------ two dimensions
+
+
+MOST_POINTS = 600  # t-SNE of a thousand rows takes seconds
+FEWEST_FOR_TSNE = 100
+SWEEPS = 400  # where a map of some hundred rows has settled
+
+
+class Plane(NamedTuple):
+    """One point a row, and the method that placed them."""
+
+    method: str
+    points: Array
+
+
+def chosen_rows(n_samples: int, limit: int = MOST_POINTS) -> Array:
+    """Rows to place: all, or a fixed random choice, in their order."""
+    if n_samples <= limit:
+        return np.arange(n_samples)
+    return np.sort(np.random.default_rng(0).choice(n_samples, limit, replace=False))
+
+
+def plane(codes: Array) -> Plane:
+    """t-SNE with a fixed seed; PCA where there are few rows or nothing to unfold."""
+    if len(codes) < FEWEST_FOR_TSNE or codes.shape[1] < 3:
+        return Plane("PCA", _principal(codes))
+    from sklearn.manifold import TSNE  # noqa: PLC0415 - importing deepnmf stays light
+
+    start = _principal(codes)
+    start *= 1e-4 / (start[:, 0].std() or 1.0)
+    # One thread: the sums of several come in an order of their own, and with them another map.
+    with threadpool_limits(1):
+        tsne = TSNE(init=start, random_state=0, angle=0.7, max_iter=SWEEPS)
+        return Plane("t-SNE", tsne.fit_transform(np.ascontiguousarray(codes, dtype=np.float64)))
+
+
+def _principal(codes: Array) -> Array:
+    """The first two principal components, the second zero where there is one only."""
+    centred = np.asarray(codes, dtype=np.float64) - np.mean(codes, axis=0, dtype=np.float64)
+    left, values, right = np.linalg.svd(centred, full_matrices=False)
+    signs = np.sign(right[np.arange(len(right)), np.abs(right).argmax(axis=1)])  # an SVD's signs are chance
+    points = (left * values * signs)[:, :2]
+    return np.hstack([points, np.zeros((len(points), 2 - points.shape[1]))])
+
+
+# ------------------------------------------------------------------------------------------- the map
+
+
+LARGEST_LEGEND = 24  # as many groups as have a colour and a marker of their own
+
+
+def plot_codes(
+    model: Factorization, X: Matrix, y: Any = None, *, layer: int = -1, class_names: ClassNames = None
+) -> "Figure":
+    """Draw a map of the samples by their codes at a layer, coloured by label.
+
+    The map is t-SNE's with a fixed seed, of 600 samples at most; PCA's below a hundred samples or three features.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,), optional
+        Labels, -1, None or NaN where unknown. Without labels, colours are clusters by k-means on the codes.
+    layer : int, default=-1
+        Index into `features_`; -1 is the top layer.
+    class_names : sequence or mapping, optional
+        ``class_names[label]`` is shown in place of a label.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Save it with ``figure.savefig``; pyplot does not hold it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from deepnmf import NMF, plot_codes
+    >>> iris = load_iris()
+    >>> model = NMF(2, random_state=0).fit(iris.data)
+    >>> (panel,) = plot_codes(model, iris.data, iris.target, class_names=iris.target_names).axes
+    >>> [text.get_text() for text in panel.get_legend().get_texts()]
+    ['setosa', 'versicolor', 'virginica']
+    """
+    check_is_fitted(model)
+    codes = model.encode(X, layer)
+    groups = groups_of(y, codes, class_names)
+    rows = chosen_rows(len(codes))
+    method, points = plane(codes[rows])
+    figure, panel = axes_of(6.0, 4.4)
+    _scatter(panel, points, groups, groups.places[rows])
+    number = layer % len(model.features_) + 1
+    title = f"{type(model).__name__}, codes of layer {number}: {method} of {len(rows)} samples by {groups.kind}"
+    panel.set_title(title, loc="left", fontsize=TITLE_SIZE)
+    panel.set(xticks=[], yticks=[])
+    panel.spines[:].set_visible(False)
+    return figure
+
+
+def _scatter(panel: "Axes", points: Any, groups: Groups, places: Any) -> None:
+    """Unknown ones first, below the others."""
+    x, y = points.T
+    unknown = places == UNKNOWN
+    if unknown.any():
+        panel.scatter(x[unknown], y[unknown], s=9, color=FAINT, label="unknown")
+    for place, name in enumerate(groups.names):
+        color = CATEGORIES[place % len(CATEGORIES)]
+        marker = MARKERS[place // len(CATEGORIES) % len(MARKERS)]
+        members = places == place
+        panel.scatter(x[members], y[members], s=14, color=color, marker=marker, linewidth=0, label=name)
+    if len(groups.names) <= LARGEST_LEGEND:
+        panel.legend(fontsize=LABEL_SIZE, frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))

@@ -1,0 +1,296 @@
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from deepnmf.arrays import Array
+from deepnmf.metrics import sparseness
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# -------------------------------------------------------------------------------------- image shapes
+
+
+ImageShape = tuple[int, int] | tuple[int, int, int]
+
+EXPECTED = "expected (height, width) or (height, width, 3)"
+
+
+def check_image_shape(image_shape: ImageShape | None, n_inputs: int) -> None:
+    """Refuse what is no shape, and a shape of another size than the data; None is no picture."""
+    if image_shape is None:
+        return
+    if not _is_shape(image_shape):
+        raise ValueError(f"image_shape is {image_shape!r}: {EXPECTED}, positive integers.")
+    n_values = math.prod(image_shape)
+    if n_values != n_inputs:
+        raise ValueError(
+            f"image_shape is {image_shape!r}, {n_values} values, but the model has {n_inputs} input features: "
+            f"{EXPECTED} with a product of {n_inputs}."
+        )
+
+
+def is_positive_integer(number: object) -> bool:
+    """Whether something can be counted with."""
+    return isinstance(number, Integral) and int(number) > 0
+
+
+def _is_shape(shape: object) -> bool:
+    if not isinstance(shape, Sequence) or not all(map(is_positive_integer, shape)):
+        return False
+    return len(shape) == 2 or (len(shape) == 3 and shape[2] == 3)
+
+
+Box = tuple[float, float, float, float]
+
+# Inches. Seven is the text width of a page, so that a figure is printed in the size it was drawn in.
+PAGE_WIDTH = 7.0
+NARROWEST = 4.4  # room for a title
+LARGEST_CELL = 0.7  # its side, were it square
+LARGEST_GAP = 0.04
+MARGIN = 0.06
+TITLE_HEIGHT = 0.24
+LAYER_GAP = 0.12
+FOOTER_HEIGHT = 0.26
+
+GRID_ASPECT = 2.5  # width over height of the largest layer's grid
+CURVE_ASPECT = 2.0
+
+SEQUENTIAL, DIVERGING = "Greys", "RdBu_r"
+PLAIN, POSITIVE, NEGATIVE, INK, FRAME = "0.82", "#f4a582", "#92c5de", "0.2", "0.8"
+
+
+class Hierarchy(Protocol):
+    """A fitted model with features in input space, layer by layer."""
+
+    @property
+    def features_(self) -> Sequence[Array]:
+        """C_1..C_m, one row a feature."""
+        ...
+
+    @property
+    def codes_(self) -> Sequence[Array]:
+        """Codes of the training rows, the top layer's last; those of lower layers may be missing."""
+        ...
+
+
+def plot_hierarchy(model: Hierarchy, image_shape: ImageShape | None = None, *, max_features: int = 40) -> "Figure":
+    """Draw every layer's features in input space, the top layer on top.
+
+    Each feature has its own scale, from zero to its largest magnitude: how much of it is in the data is a
+    matter of the codes. Where no feature is negative, dark is large and white is zero; else red is positive,
+    blue is negative and pale is zero. Coloured features show their own colours: on black, or on grey where some
+    feature is negative.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    image_shape : (int, int) or (int, int, 3), optional
+        Height and width of a feature as a picture, its rows laid end to end; with 3, red, green and blue of a pixel
+        follow each other. Without it features are curves over the input features.
+    max_features : int, default=40
+        A larger layer shows its strongest features only, in the order of the model: those with the largest
+        norm, times the mean weight in the codes where the model has kept them.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        One panel a layer. Save it with ``figure.savefig``; pyplot does not hold it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from deepnmf import DeepNSNMF
+    >>> from deepnmf.plotting import plot_hierarchy
+    >>> X = load_digits().data / 16
+    >>> model = DeepNSNMF((40, 10), random_state=0, max_iter=20, tol=0).fit(X)
+    >>> figure = plot_hierarchy(model, image_shape=(8, 8))
+    >>> len(figure.axes)
+    2
+    >>> figure.axes[0].get_title(loc="left")
+    'layer 2: 10 features, sparseness 0...'
+    """
+    from matplotlib.figure import Figure  # noqa: PLC0415 - importing deepnmf stays light
+
+    check_is_fitted(model)
+    _check_max_features(max_features)
+    check_image_shape(image_shape, n_inputs=model.features_[0].shape[1])
+    chosen = [_strongest(C, H, max_features) for C, H in zip(model.features_, _codes(model), strict=True)]
+    layout = _Layout([len(features) for features in chosen], image_shape)
+    signed = any(bool(np.any(C < 0)) for C in model.features_)
+    figure = Figure(figsize=layout.size)
+    for layer in reversed(range(len(chosen))):
+        panel = _panel(figure, layout, layer)
+        panel.set_title(_title(layer, model.features_[layer], len(chosen[layer])), loc="left", fontsize=9)
+        _draw(panel, chosen[layer], layout, signed)
+    if image_shape is None:
+        panel.set_xlabel(_curve_legend(model.features_[0].shape[1]), loc="left", fontsize=8)
+    return figure
+
+
+# ------------------------------------------------------------------------------- what is asked for
+
+
+def _check_max_features(max_features: object) -> None:
+    if not is_positive_integer(max_features):
+        raise ValueError(f"max_features is {max_features!r}: expected a positive integer.")
+
+
+# ---------------------------------------------------------------------------------- which features
+
+
+def _codes(model: Hierarchy) -> list[Array | None]:
+    """Codes of every layer, None where they were not kept."""
+    missing = len(model.features_) - len(model.codes_)
+    return [*[None] * missing, *model.codes_]
+
+
+def _strongest(features: Array, codes: Array | None, limit: int) -> Array:
+    """The strongest features, in their order."""
+    return features[np.sort(np.argsort(-strengths(features, codes), kind="stable")[:limit])]
+
+
+def strengths(features: Array, codes: Array | None) -> Array:
+    """The norm of each feature, times its mean weight in the codes where there are some."""
+    norms = np.linalg.norm(features, axis=1)
+    return norms if codes is None else norms * np.abs(codes).mean(axis=0)
+
+
+def _title(layer: int, features: Array, n_shown: int) -> str:
+    size = len(features)
+    count = "1 feature" if size == 1 else f"{size} features"
+    return f"layer {layer + 1}: {count}{_remark(features, n_shown)}, sparseness {sparseness(features):.2f}"
+
+
+def _remark(features: Array, n_shown: int) -> str:
+    """What a reader could not tell from the pictures: which are missing, and whether an empty one is empty."""
+    n_zero = int(np.sum(~features.any(axis=1)))
+    selection = [f"{n_shown} strongest shown"] if n_shown < len(features) else []
+    zeros = [f"{n_zero} zero"] if n_zero else []
+    remarks = ", ".join(selection + zeros)
+    return f" ({remarks})" if remarks else ""
+
+
+def _curve_legend(n_inputs: int) -> str:
+    return f"each curve: input features 1 to {n_inputs}"
+
+
+# ------------------------------------------------------------------------------ where they are drawn
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where everything is, in inches. Cells have one size in every layer."""
+
+    counts: Sequence[int]
+    image_shape: ImageShape | None
+
+    @property
+    def aspect(self) -> float:
+        """Width over height of a cell."""
+        return CURVE_ASPECT if self.image_shape is None else self.image_shape[1] / self.image_shape[0]
+
+    @property
+    def largest_cell(self) -> float:
+        return LARGEST_CELL * math.sqrt(self.aspect)
+
+    @property
+    def columns(self) -> int:
+        """As many as fit the page in their largest size, or more, smaller ones, before a grid grows too high."""
+        most = max(self.counts)
+        pleasant = math.ceil(math.sqrt(GRID_ASPECT * most / self.aspect))
+        return min(most, max(pleasant, int(PAGE_WIDTH / self.largest_cell)))
+
+    @property
+    def cell_width(self) -> float:
+        return min(PAGE_WIDTH / self.columns, self.largest_cell)
+
+    @property
+    def gap(self) -> float:
+        return min(0.1 * self.cell_width, LARGEST_GAP)
+
+    @property
+    def cell_height(self) -> float:
+        return (self.cell_width - self.gap) / self.aspect + self.gap
+
+    @property
+    def grid_width(self) -> float:
+        return self.columns * self.cell_width
+
+    def grid_height(self, layer: int) -> float:
+        return math.ceil(self.counts[layer] / self.columns) * self.cell_height
+
+    @property
+    def size(self) -> tuple[float, float]:
+        return max(self.grid_width, NARROWEST) + 2 * MARGIN, self._bottom(len(self.counts)) - LAYER_GAP + MARGIN
+
+    def _bottom(self, layer: int) -> float:
+        footer = FOOTER_HEIGHT if self.image_shape is None else MARGIN
+        return footer + sum(self.grid_height(below) + TITLE_HEIGHT + LAYER_GAP for below in range(layer))
+
+    def panel(self, layer: int) -> Box:
+        """Left, bottom, width and height of a layer's panel, as parts of the figure."""
+        width, height = self.size
+        return (
+            MARGIN / width,
+            self._bottom(layer) / height,
+            self.grid_width / width,
+            self.grid_height(layer) / height,
+        )
+
+    def cell(self, index: int) -> Box:
+        """Left, right, bottom and top of a cell, from the upper left corner of its panel."""
+        row, column = divmod(index, self.columns)
+        left, top = column * self.cell_width, row * self.cell_height
+        return left, left + self.cell_width - self.gap, top + self.cell_height - self.gap, top
+
+
+# ------------------------------------------------------------------------------- how they are drawn
+
+
+def _panel(figure: "Figure", layout: _Layout, layer: int) -> "Axes":
+    """Axes in inches, from the upper left corner."""
+    panel = figure.add_axes(layout.panel(layer), frameon=False, xticks=[], yticks=[], autoscale_on=False)
+    panel.set(xlim=(0, layout.grid_width), ylim=(layout.grid_height(layer), 0))
+    return panel
+
+
+def _draw(panel: "Axes", features: Array, layout: _Layout, signed: bool) -> None:
+    """Draw one feature a cell."""
+    for index, feature in enumerate(map(_peak_at_one, features)):
+        if layout.image_shape is None:
+            _draw_curve(panel, layout.cell(index), feature, signed)
+        else:
+            _draw_picture(panel, layout.cell(index), feature.reshape(layout.image_shape), signed)
+
+
+def _peak_at_one(feature: Array) -> Array:
+    peak = np.abs(feature).max()
+    return feature / peak if peak > 0 else feature
+
+
+def _draw_picture(panel: "Axes", cell: Box, picture: Array, signed: bool) -> None:
+    left, right, bottom, top = cell
+    colors, lowest = (DIVERGING, -1) if signed else (SEQUENTIAL, 0)
+    if picture.ndim == 3:
+        picture = (1 + picture) / 2 if signed else picture
+    panel.imshow(picture, cmap=colors, vmin=lowest, vmax=1, extent=cell, aspect="auto", origin="upper")
+    corners = [left, right, right, left], [bottom, bottom, top, top]
+    panel.fill(*corners, facecolor="none", edgecolor=FRAME, linewidth=0.5, clip_on=False)
+
+
+def _draw_curve(panel: "Axes", cell: Box, curve: Array, signed: bool) -> None:
+    left, right, bottom, top = cell
+    zero = (bottom + top) / 2 if signed else bottom
+    x, y = np.linspace(left, right, len(curve)), zero + curve * (top - zero)
+    above, below = np.minimum(y, zero), np.maximum(y, zero)  # inches grow downwards
+    panel.fill_between(x, zero, above, color=POSITIVE if signed else PLAIN, linewidth=0)
+    panel.fill_between(x, zero, below, color=NEGATIVE, linewidth=0)
+    panel.plot([left, right], [zero, zero], color=FRAME, linewidth=0.5, clip_on=False)
+    panel.plot(x, y, color=INK, linewidth=0.5, solid_joinstyle="round", clip_on=False)

@@ -1,0 +1,71 @@
+"""The files of a folder, in the order of their names, and the classes that their places say."""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from deepnmf.arrays import Array
+from deepnmf.reading.classes import from_names
+from deepnmf.reading.dataset import ReadingError, legible, said
+
+NUMBERED = re.compile(r"[\s_.-]*\d+$")
+
+
+@dataclass(frozen=True)
+class Files:
+    """Files of one kind below a folder."""
+
+    folder: Path
+    paths: tuple[Path, ...]
+
+    @classmethod
+    def below(cls, folder: Path, suffixes: Iterable[str]) -> "Files":
+        """At any depth, in linked folders too; hidden ones are left out."""
+        wanted = set(suffixes)
+        paths = sorted(path for path in _walk(folder, {}) if path.suffix.lower() in wanted)
+        for path in paths:
+            if not path.is_file():
+                raise ReadingError(f"{path} is a broken link or a device: expected a file.")
+        return cls(folder, tuple(paths))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Each file's path within the folder."""
+        return tuple(legible(path.relative_to(self.folder).as_posix()) for path in self.paths)
+
+    def classes(self) -> tuple[Array | None, tuple[str, ...] | None, str]:
+        """Each file's class, the classes' names, and where they come from: subfolders, else names but for a number."""
+        tops = [legible(path.relative_to(self.folder).parts[0]) for path in self.paths]
+        if all(len(path.relative_to(self.folder).parts) > 1 for path in self.paths):
+            return (*from_names(tops), "(subfolders)") if len(set(tops)) > 1 else (None, None, "")
+        stems = [NUMBERED.sub("", legible(path.stem)) for path in self.paths]
+        counts = Counter(stems)
+        if len(counts) > 1 and min(counts.values()) > 1 and "" not in counts:
+            return (*from_names(stems), "(names of files)")
+        return None, None, ""
+
+
+def _walk(folder: Path, seen: dict[tuple[int, int], Path]) -> Iterator[Path]:
+    """Files below a folder, linked folders among them; what cannot be looked into is an error, not nothing."""
+    try:
+        _check_new(folder, seen)
+        visible = [entry for entry in os.scandir(folder) if not entry.name.startswith(".")]
+        inside = [(Path(entry), entry.is_dir()) for entry in visible]
+    except OSError as error:
+        raise ReadingError(f"{folder} cannot be read: {error.strerror or said(error)}.") from error
+    for path, is_folder in inside:
+        if is_folder:
+            yield from _walk(path, seen)
+        else:
+            yield path
+
+
+def _check_new(folder: Path, seen: dict[tuple[int, int], Path]) -> None:
+    """A folder that is met twice, by a link, would be its samples twice, or a loop."""
+    status = folder.stat()
+    first = seen.setdefault((status.st_dev, status.st_ino), folder)
+    if first != folder:
+        raise ReadingError(f"{folder} is the same folder as {first}: expected every folder once.")

@@ -1,0 +1,242 @@
+"""A fitted model evaluated on data: codes, errors and scores of every layer, and groups of the samples."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from deepnmf.arrays import Array, Matrix
+from deepnmf.masks import with_holes
+from deepnmf.metrics import clustering_accuracy, nmi, sparseness
+from deepnmf.models.factorization import Factorization
+from deepnmf.plotting.hierarchy_plot import ImageShape, check_image_shape
+from deepnmf.plotting.sample_groups import ClassNames, Groups, clusters, groups_of, labelled, recorded
+from deepnmf.report.display import Curves, Display, Pictures, Words
+
+# ---------------------------------------------------------------------------------- rows of the data
+
+
+BLOCK_ENTRIES = 2**21
+
+
+class Rows:
+    """X as dense rows of float64 wherever it is kept; NaN is unobserved.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix, data frame, path of an .npy file, array of h5py, zarr or dask
+    """
+
+    def __init__(self, X: Matrix) -> None:
+        self._X = _sliceable(X)
+        self.n_samples, self.n_features = self._X.shape
+
+    def __getitem__(self, rows: Array | slice) -> Array:
+        """The rows asked for, by increasing numbers or a slice."""
+        X = self._X
+        if sparse.issparse(X):
+            return np.asarray(X[rows].toarray(), dtype=np.float64)
+        if isinstance(rows, slice) or isinstance(X, np.ndarray):
+            return np.asarray(X[rows], dtype=np.float64)
+        return np.array([np.asarray(X[int(row)]) for row in rows], dtype=np.float64)
+
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        """All rows, block by block."""
+        height = max(1, BLOCK_ENTRIES // self.n_features)
+        for start in range(0, self.n_samples, height):
+            block = slice(start, min(start + height, self.n_samples))
+            yield block, self[block]
+
+
+def _sliceable(X: Any) -> Any:
+    """X as something with a shape and rows by number."""
+    X = with_holes(X)
+    if isinstance(X, str | os.PathLike):
+        return np.load(X, mmap_mode="r")
+    if sparse.issparse(X):
+        return X.tocsr()
+    is_array = type(X).__module__.partition(".")[0] in ("numpy", "h5py", "zarr", "dask")
+    return X if is_array else np.asarray(X, dtype=np.float64)
+
+
+def squared_errors(model: Any, rows: Rows, codes: list[Array]) -> tuple[Array, float]:
+    """‖X - X̂‖² of every layer and ‖X‖², over the observed entries, in one pass over X."""
+    errors, sqnorm = np.zeros(len(codes)), 0.0
+    for block, X in rows.blocks():
+        sqnorm += float(np.nansum(np.square(X)))
+        for layer, H in enumerate(codes):
+            errors[layer] += np.nansum(np.square(X - model.decode(H[block], layer)))
+    return errors, sqnorm
+
+
+# -------------------------------------------------------------------------------------------- scores
+
+
+@dataclass(frozen=True)
+class LayerScore:
+    """What one layer is worth; see `layer_scores`."""
+
+    layer: int
+    size: int
+    error: float
+    sparseness: float
+    accuracy: float | None
+    nmi: float | None
+
+
+def layer_scores(model: Factorization, X: Matrix, y: Any = None, *, groups: Any = None) -> list[LayerScore]:
+    """Score every layer of a fitted model.
+
+    Parameters
+    ----------
+    model : fitted estimator
+    X : array-like or sparse matrix of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,), optional
+        Labels, -1, None or NaN where unknown; of several columns, the last counts.
+    groups : array-like of shape (n_samples,), optional
+        The recording each row belongs to, for models that pool codes over neighbouring rows.
+
+    Returns
+    -------
+    list of LayerScore
+        The lowest layer first, each with its number ``layer`` (from 1), ``size``, ``error`` (the Frobenius norm of X
+        minus its reconstruction from the layer's codes, over the observed entries), ``sparseness`` (Hoyer's, of the
+        features) and, where labels are known, ``accuracy`` and ``nmi`` of k-means on the codes; else these are None.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from deepnmf import DeepNSNMF
+    >>> from deepnmf.report import layer_scores
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = DeepNSNMF((20, 10), random_state=0, tol=1e-3).fit(X)
+    >>> lower, upper = layer_scores(model, X, y)
+    >>> lower.size, upper.size
+    (20, 10)
+    >>> lower.error < upper.error
+    True
+    """
+    check_is_fitted(model)
+    codes = encoded_layers(model, X, groups)
+    errors, _ = squared_errors(model, Rows(X), codes)
+    return scores_of(model, codes, errors, labelled(y, len(codes[0])))
+
+
+def encoded_layers(model: Factorization, X: Matrix, groups: Any = None) -> list[Array]:
+    """Codes of X at every layer, the lowest first, pooled within the groups where the model pools."""
+    known = {} if groups is None or "groups" not in signature(model.encode).parameters else {"groups": groups}
+    return [np.asarray(model.encode(X, layer, **known)) for layer in range(len(model.features_))]
+
+
+def scores_of(
+    model: Factorization, codes: list[Array], squared_error: Array, labels: Groups | None
+) -> list[LayerScore]:
+    """Scores from codes and squared errors that are there already."""
+    return [
+        LayerScore(
+            layer=layer + 1,
+            size=len(C),
+            error=float(np.sqrt(squared_error[layer])),
+            sparseness=sparseness(C),
+            **_clustering(codes[layer], labels),
+        )
+        for layer, C in enumerate(model.features_)
+    ]
+
+
+def _clustering(codes: Array, labels: Groups | None) -> dict[str, float | None]:
+    """Accuracy and NMI over the labelled samples; the others count in the clusters only."""
+    if labels is None:
+        return {"accuracy": None, "nmi": None}
+    found = clusters(codes, len(labels.names))[labels.known]
+    truth = labels.places[labels.known]
+    return {"accuracy": clustering_accuracy(truth, found), "nmi": nmi(truth, found)}
+
+
+# ------------------------------------------------------------------------------------ the evaluation
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A model at work on data: its codes, what they are worth, and what samples are grouped by."""
+
+    model: Factorization
+    rows: Rows
+    codes: list[Array]
+    scores: list[LayerScore]
+    explained: float
+    groups: Groups
+    labels: Groups | None
+
+    @classmethod
+    def of(
+        cls, model: Factorization, X: Matrix, y: Any = None, class_names: ClassNames = None, groups: Any = None
+    ) -> "Subject":
+        """Encode and score X once, for all that is shown."""
+        checked_model(model)
+        codes, rows = encoded_layers(model, X, groups), Rows(X)
+        errors, sqnorm = squared_errors(model, rows, codes)
+        labels, recordings = labelled(y, rows.n_samples, class_names), recorded(groups, rows.n_samples)
+        return cls(
+            model=model,
+            rows=rows,
+            codes=codes,
+            scores=scores_of(model, codes, errors, labels),
+            explained=1 - float(errors[-1]) / sqnorm if sqnorm > 0 else 1.0,
+            groups=labels or recordings or groups_of(None, codes[-1]),
+            labels=labels,
+        )
+
+    @property
+    def depth(self) -> int:
+        """The number of layers."""
+        return len(self.codes)
+
+
+def checked_model(model: Any) -> Factorization:
+    """Refuse what has no layers to show."""
+    if not isinstance(model, Factorization):
+        raise TypeError(f"model is of type {type(model).__name__}: expected a fitted model of deepnmf.")
+    check_is_fitted(model)
+    return model
+
+
+def display_of(
+    model: Factorization,
+    image_shape: ImageShape | None = None,
+    feature_names: Sequence[str] | None = None,
+    axis: Any = None,
+) -> Display:
+    """Pictures where there is a shape, curves where there is an axis, words where inputs have names, else curves."""
+    n_inputs = model.features_[0].shape[1]
+    check_image_shape(image_shape, n_inputs)
+    if image_shape is not None:
+        return Pictures(tuple(map(int, image_shape)))  # type: ignore[arg-type]
+    if axis is not None:
+        return Curves(_checked_axis(axis, n_inputs))
+    names = getattr(model, "feature_names_in_", None) if feature_names is None else feature_names
+    if names is not None:
+        return Words(checked_names(names, n_inputs, "feature_names", "input feature"))
+    return Curves(np.arange(n_inputs, dtype=np.float64))
+
+
+def checked_names(names: Sequence[str], count: int, parameter: str, what: str) -> list[str]:
+    """Names as text, one each."""
+    texts = [str(name) for name in names]
+    if len(texts) != count:
+        raise ValueError(f"{parameter} has {len(texts)} names, but there are {count}: one a {what} is expected.")
+    return texts
+
+
+def _checked_axis(axis: Any, n_inputs: int) -> Array:
+    values = np.asarray(axis, dtype=np.float64)
+    if values.shape != (n_inputs,) or not np.isfinite(values).all():
+        raise ValueError(
+            f"axis has shape {values.shape}: expected {n_inputs} finite numbers, the place of each input feature."
+        )
+    return values

@@ -1,0 +1,118 @@
+"""The HTML file: a template with style, script and data inside, and where its numbers come from."""
+
+import base64
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+
+from deepnmf.models.factorization import Factorization
+from deepnmf.persistence import replace_file
+from deepnmf.version import __version__
+
+
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Refuse a place no file can be written to, before work is done for it."""
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(f"path is {os.fspath(path)!r}, a folder: expected the name of a file.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"path is {os.fspath(path)!r}, but there is no folder {os.fspath(target.parent)!r}: "
+            "expected a folder that is there."
+        )
+
+
+def write_page(path: str | os.PathLike[str], template: str, scripts: Sequence[str], data: Any, **content: Any) -> None:
+    """Render a template and write it; `data` is what the scripts read."""
+    style, script = _text("page.css"), "\n".join(_text(name) for name in scripts)
+    page = (
+        _environment()
+        .get_template(template)
+        .render(
+            style=style,
+            script=script,
+            style_hash=_hash(style),
+            script_hash=_hash(script),
+            data=_json(data),
+            **content,
+        )
+    )
+    replace_file(Path(os.path.realpath(path)), (page.encode("utf-8", "backslashreplace"),))
+
+
+def _environment() -> Any:
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - loaded when used
+    except ModuleNotFoundError as missing:
+        raise ModuleNotFoundError("A report needs jinja2: pip install 'deepnmf[cli]'.") from missing
+    return Environment(
+        loader=PackageLoader("deepnmf.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _text(name: str) -> str:
+    return files("deepnmf.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    """What the page's policy knows its own style and script by: no other runs in it."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+
+
+def _json(data: Any) -> str:
+    """JSON that cannot end the element it stands in."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+# ----------------------------------------------------------------------- settings, versions and code
+
+
+def settings(model: Factorization) -> dict[str, str]:
+    """Every parameter of the model."""
+    return {name: repr(value) for name, value in model.get_params(deep=False).items()}
+
+
+def versions() -> dict[str, str]:
+    """Of everything the numbers depend on."""
+    return {
+        "deepnmf": __version__,
+        "Python": platform.python_version(),
+        "NumPy": np.__version__,
+        "SciPy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+    }
+
+
+def python_lines(model: Factorization, path: str, labelled: bool, options: Sequence[tuple[str, Any]]) -> str:
+    """The lines that fit the model and write the page; what is too long to print has its parameter's name."""
+    data = "X, y" if labelled else "X"
+    arguments = "".join(f", {name}={_written(name, value)}" for name, value in options if value is not None)
+    constructor = " ".join(line.strip() for line in repr(model).splitlines())
+    return "\n".join(
+        [
+            "import deepnmf",
+            "",
+            f"model = deepnmf.{constructor}",
+            f"model.fit({data})",
+            f"model.report({Path(path).name!r}, {data}{arguments})",
+        ]
+    )
+
+
+def _written(name: str, value: Any) -> str:
+    text = repr(value)
+    return text if isinstance(value, str | tuple | int) and len(text) < 60 else name

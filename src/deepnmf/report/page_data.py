@@ -1,0 +1,210 @@
+"""The data of a page: the features and links of every layer, samples, and figures."""
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from deepnmf.arrays import Array
+from deepnmf.metrics import sparseness
+from deepnmf.models.factorization import Factorization
+from deepnmf.plotting.fit_plots import chosen_rows, plane
+from deepnmf.plotting.hierarchy_plot import strengths
+from deepnmf.plotting.sample_groups import Groups
+from deepnmf.report.display import Display, Pictures, all_rounded, peaks, rounded
+from deepnmf.report.evaluation import Subject
+
+# --------------------------------------------------------------------------------- strongest entries
+
+
+class Strongest(NamedTuple):
+    """For each row its strongest entries as [place, weight], and how many others hold which share of the magnitude."""
+
+    entries: list[list[list[Any]]]
+    left_out: list[list[Any]]
+
+
+def strongest(rows: Array, limit: int, among: Array | None = None) -> Strongest:
+    """Entries of largest magnitude, the largest first, zeros never; `among` says which places may be shown."""
+    rows = np.asarray(rows, dtype=np.float64)
+    sizes = np.abs(rows)
+    offered = sizes if among is None else np.where(np.isin(np.arange(rows.shape[1]), among), sizes, -1.0)
+    order = np.argsort(-offered, axis=1, kind="stable")[:, :limit]
+    kept = np.take_along_axis(offered, order, axis=1) > 0
+    entries = [
+        [[int(j), rounded(row[j])] for j in best[keep]] for row, best, keep in zip(rows, order, kept, strict=True)
+    ]
+    shown = np.where(kept, np.take_along_axis(sizes, order, axis=1), 0).sum(axis=1)
+    totals = sizes.sum(axis=1)
+    shares = 1 - shown / np.where(totals > 0, totals, 1)
+    others = np.count_nonzero(rows, axis=1) - kept.sum(axis=1)
+    left_out = [
+        [int(count), rounded(max(share, 0.0), 3) if count else 0.0] for count, share in zip(others, shares, strict=True)
+    ]
+    return Strongest(entries, left_out)
+
+
+# -------------------------------------------------------------------------------------------- layers
+
+
+MOST_FEATURES = 600  # of a layer; the page says how many others there are
+MOST_LINKS = 24
+FEATURE_BUDGET = 1_500_000  # values of all features together
+
+
+def packed_layers(model: Factorization, codes: list[Array], display: Display) -> list[dict[str, Any]]:
+    """Every layer's features, the strongest first, with their links to the layers below and above."""
+    strength = [strengths(C, H) for C, H in zip(model.features_, codes, strict=True)]
+    shown = [np.argsort(-s, kind="stable")[:MOST_FEATURES] for s in strength]
+    if isinstance(display, Pictures):
+        display = display.fitting(sum(map(len, shown)), FEATURE_BUDGET)
+    signed = any(bool(np.any(C < 0)) for C in model.features_)
+    return [
+        _features(model, layer, strength[layer], shown[layer], display, signed) | _links(model, layer, shown)
+        for layer in range(len(shown))
+    ]
+
+
+def packed_features(model: Factorization, codes: Array, display: Display, limit: int) -> dict[str, Any]:
+    """The strongest features of the top layer alone."""
+    C = model.features_[-1]
+    strength = strengths(C, codes)
+    shown = np.argsort(-strength, kind="stable")[:limit]
+    if isinstance(display, Pictures):
+        display = replace(display, stride=display.fitting(len(shown), FEATURE_BUDGET // 4).stride)
+    return _features(model, len(model.features_) - 1, strength, shown, display, bool(np.any(C < 0)))
+
+
+def _features(
+    model: Factorization, layer: int, strength: Array, shown: Array, display: Display, signed: bool
+) -> dict[str, Any]:
+    C = np.asarray(model.features_[layer], dtype=np.float64)
+    total = float(strength.sum()) or 1.0
+    return {
+        "size": len(C),
+        "shown": shown.tolist(),
+        "strength": all_rounded(strength[shown] / total, 3),
+        "sparseness": [rounded(sparseness(C[[j]]), 3) for j in shown],
+        "pack": display.pack(C[shown], peaks(C[shown]), signed),
+    }
+
+
+def _links(model: Factorization, layer: int, shown: list[Array]) -> dict[str, Any]:
+    """Rows of Z_l are what a feature is made of, columns of Z_{l+1} what it takes part in."""
+    links: dict[str, Any] = {}
+    if layer > 0:
+        links |= _named("below", strongest(model.factors_[layer][shown[layer]], MOST_LINKS, shown[layer - 1]))
+    if layer + 1 < len(shown):
+        links |= _named("above", strongest(model.factors_[layer + 1].T[shown[layer]], MOST_LINKS, shown[layer + 1]))
+    return links
+
+
+def _named(direction: str, found: Strongest) -> dict[str, Any]:
+    return {direction: found.entries, f"{direction}_left_out": found.left_out}
+
+
+# ------------------------------------------------------------------------------------------- samples
+
+
+MOST_SAMPLES, FEWEST_SAMPLES = 200, 12
+MOST_CODES = 20
+SAMPLE_BUDGET = 1_500_000  # values of all samples and their reconstructions together
+
+
+def packed_samples(subject: Subject, display: Display, names: list[str] | None) -> dict[str, Any]:
+    """A choice of samples, spread over the groups, beside their reconstruction from every layer."""
+    n_chosen = _how_many(subject, display)
+    rows = spread_over(subject.groups, n_chosen)
+    if isinstance(display, Pictures):
+        display = display.fitting(n_chosen * (subject.depth + 1), SAMPLE_BUDGET)
+    X = subject.rows[rows]
+    codes = [H[rows] for H in subject.codes]
+    rebuilt = [np.asarray(subject.model.decode(H, layer), np.float64) for layer, H in enumerate(codes)]
+    found = [strongest(H, MOST_CODES) for H in codes]
+    signed, scales = bool(np.nanmin(X, initial=0.0) < 0), peaks(X)
+    return {
+        "rows": rows.tolist(),
+        "names": None if names is None else [names[row] for row in rows.tolist()],
+        "groups": subject.groups.places[rows].tolist(),
+        "total": subject.rows.n_samples,
+        "codes": [layer.entries for layer in found],
+        "left_out": [layer.left_out for layer in found],
+        "errors": [all_rounded(_relative_errors(X, again), 3) for again in rebuilt],
+        "packs": [display.pack(vectors, scales, signed) for vectors in (X, *rebuilt)],
+    }
+
+
+def _how_many(subject: Subject, display: Display) -> int:
+    """As many as the budget allows, within bounds."""
+    affordable = SAMPLE_BUDGET // display.n_values(subject.depth + 1)
+    return min(subject.rows.n_samples, max(FEWEST_SAMPLES, min(MOST_SAMPLES, affordable)))
+
+
+def spread_over(groups: Groups, count: int) -> Array:
+    """A fixed choice of samples, as even over the groups as it can be, in their order."""
+    shuffled = np.random.default_rng(0).permutation(len(groups.places))
+    places = groups.places[shuffled]
+    rank = np.empty(len(places), dtype=int)
+    for place in np.unique(places):
+        members = places == place
+        rank[members] = np.arange(np.count_nonzero(members))
+    return np.sort(shuffled[np.argsort(rank, kind="stable")[:count]])
+
+
+def _relative_errors(X: Array, rebuilt: Array) -> Array:
+    """‖x - x̂‖ / ‖x‖ over the observed entries."""
+    norms = np.sqrt(np.nansum(np.square(X), axis=1))
+    return np.asarray(np.sqrt(np.nansum(np.square(X - rebuilt), axis=1)) / np.where(norms > 0, norms, 1))
+
+
+# ------------------------------------------------------------------------------------------- figures
+
+
+MOST_LOSSES = 400
+MOST_COLUMNS = 40
+MOST_GROUPS = 100
+
+
+def packed_loss(losses: Array) -> dict[str, Any]:
+    """Sweeps and their losses; of many sweeps a choice, close together where the loss falls fast."""
+    n = len(losses)
+    if n > MOST_LOSSES:
+        sweeps = np.unique(np.round(np.geomspace(1, n, 2 * MOST_LOSSES)).astype(int))
+    else:
+        sweeps = np.arange(1, n + 1)
+    return {"sweeps": sweeps.tolist(), "losses": all_rounded(np.asarray(losses)[sweeps - 1], 6)}
+
+
+def packed_map(subject: Subject, shown: list[int]) -> dict[str, Any]:
+    """Every layer's codes in two dimensions, the shown samples among them."""
+    rows = np.union1d(chosen_rows(subject.rows.n_samples), np.asarray(shown, dtype=int))
+    planes = [plane(H[rows]) for H in subject.codes]
+    return {
+        "rows": rows.tolist(),
+        "groups": subject.groups.places[rows].tolist(),
+        "methods": [found.method for found in planes],
+        "points": [_within_the_unit_square(found.points) for found in planes],
+    }
+
+
+def _within_the_unit_square(points: Array) -> list[list[float]]:
+    """Both axes on one scale, the larger from 0 to 1."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    span = float((high - low).max()) or 1.0
+    centred = (points - (low + high) / 2) / span + 0.5
+    return [[round(x, 4), round(y, 4)] for x, y in centred.tolist()]
+
+
+def packed_profile(subject: Subject) -> list[dict[str, Any]]:
+    """Mean codes of each group at every layer, of its strongest features."""
+    return [_profile(H, C, subject.groups) for H, C in zip(subject.codes, subject.model.features_, strict=True)]
+
+
+def _profile(codes: Array, features: Array, groups: Groups) -> dict[str, Any]:
+    columns = np.argsort(-strengths(features, codes), kind="stable")[:MOST_COLUMNS]
+    counts = [int(np.sum(groups.places == place)) for place in range(len(groups.names))]
+    means = [
+        codes[groups.places == place][:, columns].mean(axis=0, dtype=np.float64)
+        for place in range(min(len(groups.names), MOST_GROUPS))
+    ]
+    return {"features": columns.tolist(), "counts": counts, "means": [all_rounded(mean, 3) for mean in means]}
