@@ -46,7 +46,7 @@ def interrupting(monkeypatch, sweep):
         if count == sweep:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(output.Terminal, "fitting", lambda *_: contextlib.nullcontext(on_sweep))
+    monkeypatch.setattr(output.TerminalMessages, "fit_progress", lambda *_: contextlib.nullcontext(on_sweep))
 
 
 def table(path):

@@ -25,7 +25,7 @@ def printed_layers(output):
     return [tuple(map(float, row)) for row in ROW.findall(output)]
 
 
-def test_demo_draws_four_models_and_prints_a_row_a_layer(tmp_path):
+def test_demo_draws_four_models_and_prints_one_row_per_layer(tmp_path):
     folder = tmp_path / "made" / "on the way"
     result = run("demo", "--output", folder)
     assert result.exit_code == 0, result.output
@@ -63,9 +63,7 @@ def test_a_file_in_place_of_the_folder_is_refused_in_one_sentence(tmp_path, plac
     (tmp_path / "taken").write_text("mine")
     result = run("demo", "--output", tmp_path / place)
     assert result.exit_code == 5
-    assert result.output == (
-        f"--output is {tmp_path / place}, but a file is in the way: expected a folder for the pictures.\n"
-    )
+    assert result.output == (f"--output is {tmp_path / place}, which is a file: expected a folder for the pictures.\n")
     assert (tmp_path / "taken").read_text() == "mine"
 
 

@@ -70,14 +70,14 @@ def test_labels_of_the_wrong_kind_end_with_3(tmp_path, out, labels, what):
     ("model", "spoil", "what"),
     [("deep-nsnmf", -1.0, "Negative values in data passed to DeepNSNMF"), ("gdnmf", np.nan, "Input X contains NaN.")],
 )
-def test_data_that_do_not_suit_the_model_end_with_4(tmp_path, out, model, spoil, what):
+def test_data_that_do_not_fit_the_model_end_with_4(tmp_path, out, model, spoil, what):
     X, _ = digits()
     X[3, 5] = spoil
     np.save(tmp_path / "d.npy", X)
     assert what in failed(4, "fit", tmp_path / "d.npy", "--model", model, *FEW, out=out)
 
 
-def test_a_scale_that_does_not_suit_the_data_ends_with_4(tmp_path, out):
+def test_a_scale_that_does_not_fit_the_data_ends_with_4(tmp_path, out):
     np.save(tmp_path / "d.npy", -np.ones((5, 4)))
     assert "--scale log" in failed(4, "fit", tmp_path / "d.npy", "--scale", "log", *FEW, out=out)
 
@@ -137,17 +137,20 @@ def test_a_result_that_cannot_be_moved_leaves_the_earlier_one(tmp_path, monkeypa
     failed(5, "fit", tmp_path / "d.npy", *FEW, "--overwrite", out=out)
 
 
-def test_a_file_in_the_way_ends_with_5_before_anything_is_read(tmp_path):
+def test_a_file_in_place_of_the_folder_ends_with_5_before_anything_is_read(tmp_path):
     (tmp_path / "taken").write_text("mine")
-    assert "but a file is in the way" in failed(5, "fit", "nothing.csv", out=tmp_path / "taken")
+    assert "which is a file" in failed(5, "fit", "nothing.csv", out=tmp_path / "taken")
     assert f"but {tmp_path / 'taken'} is a file" in failed(5, "fit", "nothing.csv", out=tmp_path / "taken" / "below")
     assert (tmp_path / "taken").read_text() == "mine"
 
 
-def test_the_folder_one_is_in_is_refused(tmp_path, monkeypatch):
+def test_the_current_folder_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = run("fit", "nothing.csv", "-o", ".")
-    assert (result.exit_code, result.stderr) == (5, "--output is ., the folder you are in: expected another one.\n")
+    assert (result.exit_code, result.stderr) == (
+        5,
+        "--output is ., which is the current folder: expected another one.\n",
+    )
 
 
 def test_debug_shows_the_traceback_before_the_sentence(tmp_path):
@@ -157,7 +160,7 @@ def test_debug_shows_the_traceback_before_the_sentence(tmp_path):
     assert result.stderr.splitlines()[-1].startswith("There is no file or folder")
 
 
-def test_what_nobody_expected_is_one_sentence_too(tmp_path, out, monkeypatch):
+def test_an_unexpected_error_is_one_sentence_too(tmp_path, out, monkeypatch):
     def surprise(*_):
         raise RuntimeError("the sky\nis green.")
 
@@ -166,7 +169,7 @@ def test_what_nobody_expected_is_one_sentence_too(tmp_path, out, monkeypatch):
     assert failed(1, "fit", tmp_path / "d.npy", *FEW, out=out).startswith("Unexpected RuntimeError: the sky is green.")
 
 
-def test_errors_reach_machines_as_an_event(tmp_path):
+def test_errors_are_events_for_programs(tmp_path):
     import json
 
     result = run("fit", tmp_path / "no.csv", "--json", "-o", tmp_path / "out")

@@ -11,7 +11,7 @@ from pyarrow import parquet
 import deepnmf
 from command_line import digits, interrupting, run, succeeded, table, write_digits
 from deepnmf.cli import model_choice, output
-from deepnmf.cli.safe_text import as_json
+from deepnmf.cli.safe_text import json_text
 from deepnmf.models.loading import MODELS
 
 FEW = ("--layers", "8,4", "--set", "max_iter=3", "--set", "tol=0", "--set", "pretrain_max_iter=2")
@@ -23,16 +23,16 @@ def csv(tmp_path):
     return write_digits(tmp_path / "digits.csv")
 
 
-def test_features_that_nothing_was_left_for_are_told(tmp_path, csv):
+def test_unused_features_are_reported(tmp_path, csv):
     usual = ("fit", csv, "--model", "nmf", *FEW_SHALLOW, "--labels", "digit", "--names", "id", "--no-report")
     dear = ("--set", "alpha_W=1.0", "--set", "l1_ratio=1.0")
-    said = succeeded(*usual, *dear, "-o", tmp_path / "out")
-    assert "nothing was left for, by layer:" in said.output.replace("\n", " ")
+    sparse = succeeded(*usual, *dear, "-o", tmp_path / "out")
+    assert "Unused features per layer:" in sparse.output.replace("\n", " ")
     plain = succeeded(*usual, "-o", tmp_path / "plain")
-    assert "nothing was left for" not in plain.output.replace("\n", " ")
+    assert "Unused features" not in plain.output.replace("\n", " ")
 
 
-def test_one_command_leads_from_a_table_to_everything(tmp_path, csv):
+def test_one_command_writes_all_results_of_a_table(tmp_path, csv):
     out = tmp_path / "made" / "on the way"
     result = succeeded("fit", csv, "--model", "deep-nsnmf", *FEW, "--labels", "digit", "--names", "id", "-o", out)
     assert {path.name for path in out.iterdir()} == {
@@ -59,7 +59,7 @@ def test_one_command_leads_from_a_table_to_everything(tmp_path, csv):
     assert str(out / "report.html") in result.stdout
 
 
-def test_settings_say_how_it_was_made_and_what_it_is_worth(tmp_path, csv):
+def test_settings_contain_the_parameters_and_the_scores(tmp_path, csv):
     args = ("--model", "deep-nsnmf", *FEW, "--set", "theta=0.1,0.9", "--seed", 3)
     succeeded("fit", csv, *args, "--labels", "digit", "--names", "id", "--no-report", "-o", tmp_path / "out")
     settings = json.loads((tmp_path / "out" / "settings.json").read_text())
@@ -81,18 +81,18 @@ def test_the_same_seed_gives_the_same_files(tmp_path, csv):
     assert a == b != c
 
 
-def test_what_was_left_open_is_decided_and_said(tmp_path, monkeypatch):
+def test_missing_options_are_chosen_from_the_data_and_reported(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     np.savez("faces.npz", X=digits()[0], y=digits()[1])
     result = succeeded("fit", "faces.npz", "--set", "max_iter=2", "--no-report")
-    assert "Without --model and --layers: deep-nsnmf with layers 30,10, chosen from the data." in result.stdout
+    assert "No --model and no --layers: using deep-nsnmf with layers 30,10, chosen from the data." in result.stdout
     assert (tmp_path / "deepnmf-faces" / "model.safetensors").exists()
     np.save("signed.npy", digits()[0] - 0.5)
     result = succeeded("fit", "signed.npy", "--set", "max_iter=2", "--no-report")
     assert "deep-semi-nmf with layers 30,10" in result.stdout
 
 
-@pytest.mark.parametrize("model", [model_choice.name_of(model) for model in MODELS])
+@pytest.mark.parametrize("model", [model_choice.command_name(model) for model in MODELS])
 def test_every_model_is_fitted_by_its_name(tmp_path, model):
     X, y = digits(30)
     np.savez(tmp_path / "d.npz", X=X, y=np.where(y < 3, y, -1))
@@ -102,7 +102,7 @@ def test_every_model_is_fitted_by_its_name(tmp_path, model):
         else ("--layers", "8,4", *FEW_SHALLOW[2:])
     )
     succeeded("fit", tmp_path / "d.npz", "--model", model, *few, "--no-report", "-o", tmp_path / "out")
-    assert model_choice.name_of(type(deepnmf.load(tmp_path / "out" / "model.safetensors"))) == model
+    assert model_choice.command_name(type(deepnmf.load(tmp_path / "out" / "model.safetensors"))) == model
 
 
 def test_recordings_are_the_groups_of_a_model_that_pools(tmp_path):
@@ -133,7 +133,7 @@ def test_codes_are_parquet_where_the_input_was_or_where_asked_for(tmp_path, csv)
     assert (tmp_path / "b" / "codes_2.csv").exists()
 
 
-def test_json_is_one_object_a_line(tmp_path, csv, monkeypatch):
+def test_json_is_one_object_per_line(tmp_path, csv, monkeypatch):
     monkeypatch.setattr(output, "SECONDS_BETWEEN_EVENTS", 0)
     out = tmp_path / "out"
     args = ("--labels", "digit", "--names", "id", *FEW, "--set", "tol=1e-9", "--no-report", "--json", "-o", out)
@@ -148,21 +148,21 @@ def test_json_is_one_object_a_line(tmp_path, csv, monkeypatch):
     assert events[5]["scores"][1]["size"] == 4
 
 
-def test_sweeps_are_told_at_a_modest_rate(tmp_path, csv):
+def test_sweeps_are_reported_about_once_a_second(tmp_path, csv):
     args = ("--labels", "digit", "--names", "id", *FEW, "--set", "max_iter=30", "--no-report", "--json")
     result = succeeded("fit", csv, *args, "-o", tmp_path / "out")
     sweeps = [line for line in result.stdout.splitlines() if '"sweep", "model"' in line]
     assert 1 <= len(sweeps) < 30
 
 
-def test_quiet_says_nothing_but_warnings(tmp_path, csv):
+def test_quiet_prints_warnings_only(tmp_path, csv):
     args = ("--labels", "digit", "--names", "id", *FEW, "--set", "tol=1e-9", "--no-report", "--quiet")
     result = succeeded("fit", csv, *args, "-o", tmp_path / "out")
     assert result.stdout == ""
     assert result.stderr == ("Warning: Maximum number of iterations 3 reached. Increase it to improve convergence.\n")
 
 
-def test_progress_is_shown_where_someone_sees_it(tmp_path, csv, monkeypatch):
+def test_progress_is_shown_on_a_terminal(tmp_path, csv, monkeypatch):
     args = (
         "fit",
         csv,
@@ -178,27 +178,27 @@ def test_progress_is_shown_where_someone_sees_it(tmp_path, csv, monkeypatch):
     )
     assert "sweep" not in succeeded(*args).stderr
     monkeypatch.setenv("FORCE_COLOR", "1")
-    shown = succeeded(*args).stderr
-    assert "sweep 3/3, loss" in shown
-    assert "reading" in shown
+    progress = succeeded(*args).stderr
+    assert "sweep 3/3, loss" in progress
+    assert "reading" in progress
 
 
 def test_results_are_json_that_every_program_reads():
     content = {"nan": float("nan"), "size": (np.int64(3), 2.5), "path": Path("a"), "known": None, "is": np.bool_(True)}
-    assert json.loads(as_json(content)) == {"nan": None, "size": [3, 2.5], "path": "a", "known": None, "is": True}
+    assert json.loads(json_text(content)) == {"nan": None, "size": [3, 2.5], "path": "a", "known": None, "is": True}
 
 
-def test_an_interrupted_fit_is_kept_written_and_said(tmp_path, csv, monkeypatch):
+def test_an_interrupted_fit_is_written_and_reported(tmp_path, csv, monkeypatch):
     interrupting(monkeypatch, sweep=2)
     out = tmp_path / "out"
     result = run("fit", csv, "--labels", "digit", "--names", "id", *FEW, "--no-report", "-o", out)
     assert result.exit_code == 130
-    assert "Interrupted: the best so far is kept." in result.stdout
+    assert "Interrupted: the best result so far is saved." in result.stdout
     assert deepnmf.load(out / "model.safetensors").stop_reason_ == "interrupted"
     assert json.loads((out / "settings.json").read_text())["stop_reason"] == "interrupted"
 
 
-def test_an_interrupted_fit_goes_on_from_its_checkpoint(tmp_path, csv, monkeypatch):
+def test_an_interrupted_fit_resumes_from_its_checkpoint(tmp_path, csv, monkeypatch):
     call = ["fit", csv, "--labels", "digit", "--names", "id", "--model", "nmf", "--layers", 3, "--set", "tol=0"]
     call += ["--set", "max_iter=30", "--no-report", "--checkpoint", tmp_path / "kept"]
     with monkeypatch.context() as patch:
@@ -219,7 +219,7 @@ def test_an_interruption_before_the_fit_leaves_nothing(tmp_path, csv, monkeypatc
     monkeypatch.setattr("deepnmf.reading.read", interrupt)
     result = run("fit", csv, "-o", tmp_path / "out")
     assert result.exit_code == 130
-    assert result.output == "Interrupted before a result was complete: nothing was written.\n"
+    assert result.output == "Interrupted before there was a result: nothing was written.\n"
     assert not (tmp_path / "out").exists()
 
 
@@ -235,7 +235,7 @@ def test_overwrite_replaces_an_earlier_result_and_nothing_else(tmp_path, csv):
     (out / "thesis.tex").write_text("years of work")
     for refused in (run(*args), run(*args, "--overwrite")):
         assert refused.exit_code == 5
-        assert "is not empty: it holds thesis.tex" in refused.output
+        assert "is not empty: thesis.tex is not in the manifest" in refused.output
     assert (out / "thesis.tex").read_text() == "years of work"
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
@@ -251,7 +251,7 @@ def test_scales_reach_the_model_and_are_kept(tmp_path):
     assert json.loads((tmp_path / "a" / "reading.json").read_text())["scaling"] == {"name": "max", "largest": 16.0}
 
 
-def test_help_waits_for_no_heavy_library():
+def test_help_loads_no_heavy_library():
     code = "import sys, deepnmf.cli; print({'numpy', 'sklearn', 'pyarrow', 'rich.progress'} & set(sys.modules))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "set()"

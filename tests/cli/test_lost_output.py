@@ -57,17 +57,17 @@ def names_in(folder):
 
 @pytest.mark.parametrize(("number", "code"), [(errno.EPIPE, 0), (errno.EIO, 0), (errno.ENOSPC, 5)])
 @pytest.mark.parametrize("form", [(), ("--json",), ("--set", "verbose=1")])
-def test_a_terminal_that_goes_away_does_not_lose_the_result(tmp_path, matrix, monkeypatch, form, number, code):
+def test_a_closed_terminal_does_not_lose_the_result(tmp_path, matrix, monkeypatch, form, number, code):
     errors = io.StringIO()
     monkeypatch.setattr(sys, "stdout", GoneStream(number))
     monkeypatch.setattr(sys, "stderr", errors)
     assert exit_code("fit", matrix, *FEW, *form, "--no-report", "-o", tmp_path / "out") == code
     assert names_in(tmp_path / "out") == WRITTEN
-    lost = "The standard output cannot be written: No space left on device; all else is done.\n"
+    lost = "The standard output cannot be written: No space left on device; everything else is complete.\n"
     assert errors.getvalue() == (lost if code else "")
 
 
-def test_a_terminal_that_goes_away_does_not_end_the_bars(tmp_path, matrix, monkeypatch):
+def test_a_closed_terminal_does_not_end_the_bars(tmp_path, matrix, monkeypatch):
     for name in ("stdout", "stderr"):
         monkeypatch.setattr(sys, name, GoneStream(errno.EIO))
     monkeypatch.setenv("FORCE_COLOR", "1")
@@ -91,10 +91,10 @@ def test_a_closed_pipe_is_neither_a_traceback_nor_a_lost_result(tmp_path, matrix
 
 def test_results_are_written_before_anything_is_printed_about_them(tmp_path, matrix, monkeypatch):
     out, printed = tmp_path / "out", {}
-    monkeypatch.setattr(output.Terminal, "said", lambda _, sentence: printed.update({sentence: out.exists()}))
+    monkeypatch.setattr(output.TerminalMessages, "info", lambda _, sentence: printed.update({sentence: out.exists()}))
     succeeded("fit", matrix, *FEW, "--no-report", "-o", out)
     written = {sentence.split()[0]: there for sentence, there in printed.items()}
-    assert written == {"d.npy:": False, "nmf": True, "error:": True, "Results": True}
+    assert written == {"d.npy:": False, "nmf": True, "error:": True, "The": True}
 
 
 def test_what_the_terminal_cannot_encode_is_escaped(tmp_path, matrix, monkeypatch):
@@ -127,7 +127,7 @@ def test_a_file_name_that_is_not_utf8_does_not_lose_the_fit(tmp_path, codes):
     assert run("fit", folder, "--json", *FEW, "-o", tmp_path / "json").exit_code == 0
 
 
-def test_half_a_pair_in_a_name_does_not_lose_the_fit(tmp_path):
+def test_a_surrogate_in_a_name_does_not_lose_the_fit(tmp_path):
     X, half = digits(6)[0], np.array(["\ud800", "b", "c", "d", "e", "f"])
     features = np.array(["\udfff", *map(str, range(1, X.shape[1]))])
     np.savez(tmp_path / "d.npz", X=X, sample_names=half, y=half[[0, 0, 0, 1, 1, 1]], feature_names=features)
@@ -139,21 +139,21 @@ def test_half_a_pair_in_a_name_does_not_lose_the_fit(tmp_path):
     succeeded("compare", tmp_path / "d.npz", "--models", "nmf", *FEW[2:], "-o", tmp_path / "compared")
 
 
-def test_half_a_pair_in_a_label_comes_back_from_a_model_file(tmp_path):
+def test_a_surrogate_in_a_label_comes_back_from_a_model_file(tmp_path):
     labels = np.array(["\ud800", "b"])[np.arange(20) % 2]
     model = deepnmf.SSNMF(3, max_iter=2, tol=0, random_state=0).fit(digits(20)[0], labels)
     model.save(tmp_path / "model")
     assert deepnmf.load(tmp_path / "model").classes_.tolist() == ["b", "\ud800"]
 
 
-def test_a_name_does_not_command_the_terminal(tmp_path, matrix):
+def test_a_name_cannot_control_the_terminal(tmp_path, matrix):
     named = matrix.rename(tmp_path / "\x1b[2J.npy")
     result = succeeded("fit", named, *FEW, "--no-report", "-o", tmp_path / "out")
     assert r"\x1b[2J.npy: 20 samples" in result.stdout
     assert "\x1b" not in run("fit", tmp_path / "\x1b.npy", "-o", tmp_path / "other").stderr
 
 
-def test_a_name_is_no_formula_of_a_spreadsheet(tmp_path):
+def test_a_name_is_not_run_as_a_formula_by_a_spreadsheet(tmp_path):
     formulas = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(1)", "\t=1", "\r=1", "\n=1", "--1"]
     harmless = ["plum", "a=b", "-1.5e-3", "+7", "", "'quoted"]
     X = digits(len(formulas + harmless))[0]

@@ -50,7 +50,7 @@ def test_transform_brings_images_to_the_size_of_the_fit(tmp_path):
     assert list(table(tmp_path / "codes.csv")["sample"]) == [f"{k}.png" for k in range(8)]
 
 
-def test_transform_weighs_words_as_the_fit_did(tmp_path):
+def test_transform_weights_words_as_the_fit_did(tmp_path):
     texts = ["wave sand salt", "wave salt", "stone moss", "moss stone stone", "sand moss", "salt wave wave"]
     lines = [json.dumps({"text": text, "label": "ab"[i % 2]}) for i, text in enumerate(texts)]
     (tmp_path / "t.jsonl").write_text("\n".join(lines))
@@ -83,7 +83,7 @@ def test_transform_refuses_what_it_cannot_use(tmp_path, fitted):
     for arguments, code, what in [
         ((tmp_path, csv, "-o", tmp_path / "c.csv"), 3, "There is no model"),
         ((tmp_path / "no.safetensors", csv, "-o", tmp_path / "c.csv"), 3, "is not a sound deepnmf model"),
-        ((fitted, csv, "-o", tmp_path / "there.csv"), 5, "is there already"),
+        ((fitted, csv, "-o", tmp_path / "there.csv"), 5, "already exists"),
         ((fitted, csv, "-o", tmp_path / "c.xlsx"), 2, "expected a file ending in .csv or .parquet"),
         ((fitted, csv, "--layer", 3, "-o", tmp_path / "c.csv"), 2, "the model has 2 layers: expected 1 to 2"),
     ]:
@@ -130,7 +130,7 @@ def test_compare_shows_models_in_one_table_and_on_one_page(tmp_path):
     assert numbers(tmp_path / "codes.csv").shape == (60, 4)
 
 
-def test_compare_ends_at_an_interruption_with_what_it_has(tmp_path, monkeypatch):
+def test_compare_writes_the_models_fitted_before_an_interruption(tmp_path, monkeypatch):
     np.save(tmp_path / "d.npy", digits()[0])
     interrupting(monkeypatch, sweep=2)
     few = ("--layers", "4", "--set", "max_iter=3", "--models", "nmf,semi-nmf")
@@ -146,9 +146,9 @@ def test_compare_refuses_a_parameter_that_no_model_has(tmp_path):
     assert (result.exit_code, result.stderr) == (2, "None of nmf has a parameter 'theta'.\n")
 
 
-def test_models_are_listed_with_a_line_each():
+def test_models_are_listed_one_per_line():
     lines = succeeded("models").stdout.splitlines()
-    assert [line.split()[0] for line in lines] == [model_choice.name_of(model) for model in MODELS]
+    assert [line.split()[0] for line in lines] == [model_choice.command_name(model) for model in MODELS]
     assert any(line.startswith("deep-nmf-network  Layers of NMF") for line in lines)
 
 
@@ -160,7 +160,7 @@ def test_parameters_of_a_model_are_listed_with_their_defaults():
     assert run("models", "deep").exit_code == 2
 
 
-@pytest.mark.parametrize("model", [model_choice.name_of(model) for model in MODELS])
+@pytest.mark.parametrize("model", [model_choice.command_name(model) for model in MODELS])
 def test_every_parameter_of_every_model_is_explained(model):
     text = succeeded("models", model).stdout
     parameters = [line for line in text.splitlines() if line.startswith("--")]

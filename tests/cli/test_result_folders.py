@@ -14,8 +14,8 @@ import pytest
 from command_line import digits, run, succeeded
 from deepnmf.cli import output, result_writer, results
 from deepnmf.cli.destinations import MANIFEST, check_folder, manifest_text, result_files
-from deepnmf.cli.exits import ENDING, Failure, ending_as_interrupts
-from deepnmf.cli.result_writer import whole_file, whole_folder
+from deepnmf.cli.exits import ENDING_SIGNALS, CommandError, signals_as_interrupts
+from deepnmf.cli.result_writer import atomic_file, atomic_folder
 
 FEW = ("--model", "nmf", "--layers", "2", "--set", "max_iter=2", "--set", "tol=0", "--no-report")
 
@@ -28,7 +28,7 @@ def matrix(tmp_path):
 
 def write_result(folder, number, meanwhile=()):
     """Write a result of one file; files of the user come to its folder meanwhile."""
-    with whole_folder(folder) as new:
+    with atomic_folder(folder) as new:
         (new / "loss.csv").write_text(f"loss\n{number}\n")
         for name in meanwhile:
             (folder / name).write_text("years of work")
@@ -42,7 +42,7 @@ def result(tmp_path):
 
 def refused(folder):
     """The sentence by which a folder is refused although --overwrite is given."""
-    with pytest.raises(Failure) as failure:
+    with pytest.raises(CommandError) as failure:
         check_folder(folder, overwrite=True)
     return str(failure.value)
 
@@ -62,7 +62,7 @@ def test_overwrite_never_removes_a_file_of_the_user(tmp_path, matrix, own):
     (out / own).write_text("years of work")
     again = run("fit", matrix, *FEW, "-o", out, "--overwrite")
     assert again.exit_code == 5
-    assert f"it holds {own.partition('/')[0]}, which is not in the manifest of a result" in again.stderr
+    assert f"{own.partition('/')[0]} is not in the manifest of an earlier result" in again.stderr
     assert (out / own).read_text() == "years of work"
 
 
@@ -70,12 +70,12 @@ def test_overwrite_refuses_files_that_no_manifest_names(tmp_path):
     """As a result of an earlier version."""
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "codes_1.csv").write_text("code_1\n1\n")
-    assert "it holds codes_1.csv, which is not in the manifest" in refused(tmp_path / "out")
+    assert "codes_1.csv is not in the manifest" in refused(tmp_path / "out")
 
 
 def test_overwrite_refuses_a_file_that_was_changed_since(result):
     (result / "loss.csv").write_text("my notes\n")
-    assert "it holds loss.csv, which is not in the manifest of a result or was changed since." in refused(result)
+    assert "loss.csv is not in the manifest of an earlier result, or was changed since." in refused(result)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"name": "an extension", "files": {}}', "\xff"])
@@ -95,7 +95,7 @@ def test_a_manifest_reaches_no_file_outside_its_folder(tmp_path, result):
     forged = dict.fromkeys(names, hashlib.sha256(b"mine").hexdigest())
     (result / MANIFEST).write_text(manifest_text(forged))
     assert result_files(result) == [result / MANIFEST]
-    with pytest.warns(UserWarning, match="the rest is in"):
+    with pytest.warns(UserWarning, match="they are in"):
         write_result(result, 2)
     assert outside.read_text() == "mine"
 
@@ -106,16 +106,16 @@ def test_a_manifest_with_notes_of_the_user_is_a_file_of_the_user(result):
     assert result_files(result) == []
 
 
-def test_a_linked_manifest_is_none(tmp_path, result):
+def test_a_linked_manifest_is_ignored(tmp_path, result):
     (result / MANIFEST).rename(tmp_path / "elsewhere.json")
     (result / MANIFEST).symlink_to(tmp_path / "elsewhere.json")
     assert result_files(result) == []
 
 
-def test_a_file_that_comes_during_the_fit_is_kept_beside_the_new_result(tmp_path, result):
-    with pytest.warns(UserWarning, match="the rest is in") as caught:
+def test_a_file_created_during_the_fit_is_kept_beside_the_new_result(tmp_path, result):
+    with pytest.warns(UserWarning, match="they are in") as caught:
         write_result(result, 2, meanwhile=["thesis.tex"])
-    kept = Path(str(caught[0].message).rpartition(" is in ")[2].removesuffix("."))
+    kept = Path(str(caught[0].message).rpartition(" are in ")[2].removesuffix("."))
     assert [path.name for path in kept.iterdir()] == ["thesis.tex"]
     assert (result / "loss.csv").read_text() == "loss\n2\n"
 
@@ -136,7 +136,7 @@ def test_a_link_to_the_folder_of_a_result_stays(tmp_path, result):
 def test_the_root_is_refused_before_the_fit():
     result = run("fit", "nothing.npy", "-o", "/", "--overwrite")
     assert result.exit_code == 5
-    assert result.stderr == "--output is /, where a file system begins: expected a folder below it.\n"
+    assert result.stderr == "--output is /, which is a mount point: expected a folder below it.\n"
 
 
 @pytest.mark.parametrize("folders", ["", "missing/"])
@@ -154,14 +154,14 @@ def test_an_output_name_of_250_characters_is_written(tmp_path):
     check_folder(tmp_path / name, overwrite=False)
     for number in range(2):
         write_result(tmp_path / name, number)
-    with whole_file(tmp_path / f"{name}.csv") as path:
+    with atomic_file(tmp_path / f"{name}.csv") as path:
         path.write_text("code_1\n1\n")
     assert sorted(path.name for path in tmp_path.iterdir()) == [name, f"{name}.csv"]
 
 
 def test_a_read_only_result_is_refused_before_the_fit(result, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != result)
-    assert refused(result) == f"--output is {result}, but nothing may be written into {result}."
+    assert refused(result) == f"--output is {result}, but the folder {result} is not writable."
 
 
 def test_an_earlier_result_that_cannot_be_removed_is_named(result, monkeypatch):
@@ -169,7 +169,7 @@ def test_an_earlier_result_that_cannot_be_removed_is_named(result, monkeypatch):
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(result_writer.Path, "unlink", protected)
-    with pytest.warns(UserWarning, match=f"{result} has the new result, but not all"):
+    with pytest.warns(UserWarning, match=f"{result} contains the new result, but some"):
         write_result(result, 2)
     assert (result / "loss.csv").read_text() == "loss\n2\n"
 
@@ -181,13 +181,13 @@ def test_an_earlier_result_that_cannot_be_removed_is_named(result, monkeypatch):
     ("checkpoint", "reason"),
     [
         ("taken", "which is a folder: expected a file."),
-        ("missing/fit", "but there is no folder {}/missing: expected one that is there."),
-        ("protected/fit", "but nothing may be written into {}/protected."),
+        ("missing/fit", "but there is no folder {}/missing: expected an existing folder."),
+        ("protected/fit", "but the folder {}/protected is not writable."),
         ("out/fit", "which is in {}/out: expected a file outside --output."),
         ("x" * 300, "but it cannot be written: File name too long."),
     ],
 )
-def test_a_place_for_no_checkpoint_is_refused_before_the_fit(tmp_path, monkeypatch, checkpoint, reason):
+def test_an_impossible_checkpoint_is_refused_before_the_fit(tmp_path, monkeypatch, checkpoint, reason):
     for name in ("taken", "protected", "out"):
         (tmp_path / name).mkdir()
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "protected")
@@ -212,7 +212,7 @@ def test_a_full_disk_for_checkpoints_leaves_the_result(tmp_path, matrix, monkeyp
 @pytest.fixture
 def default_signals():
     """Signals that end a process, whatever the tests run under (such as nohup)."""
-    before = {number: signal.signal(number, signal.SIG_DFL) for number in ENDING}
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in ENDING_SIGNALS}
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
@@ -223,27 +223,27 @@ def test_sigterm_while_results_are_written_leaves_nothing_behind(tmp_path, matri
     monkeypatch.setattr(results, "write_json", lambda *_: signal.raise_signal(signal.SIGTERM))
     result = run("fit", matrix, *FEW, "-o", tmp_path / "out")
     assert result.exit_code == 130
-    assert result.stderr == "Interrupted before a result was complete: nothing was written.\n"
+    assert result.stderr == "Interrupted before there was a result: nothing was written.\n"
     assert list(tmp_path.iterdir()) == [matrix]
 
 
 @pytest.mark.usefixtures("default_signals")
-@pytest.mark.parametrize("number", ENDING)
-def test_a_signal_to_end_keeps_the_best_so_far(tmp_path, matrix, monkeypatch, number):
+@pytest.mark.parametrize("number", ENDING_SIGNALS)
+def test_an_ending_signal_keeps_the_best_result_so_far(tmp_path, matrix, monkeypatch, number):
     def on_sweep(sweep, loss):
         if sweep == 2:
             signal.raise_signal(number)
 
-    monkeypatch.setattr(output.Terminal, "fitting", lambda *_: contextlib.nullcontext(on_sweep))
+    monkeypatch.setattr(output.TerminalMessages, "fit_progress", lambda *_: contextlib.nullcontext(on_sweep))
     assert run("fit", matrix, *FEW, "--set", "max_iter=9", "-o", tmp_path / "out").exit_code == 130
     assert json.loads((tmp_path / "out" / "settings.json").read_text())["sweeps"] == 2
     assert signal.getsignal(number) == signal.SIG_DFL
 
 
 @pytest.mark.usefixtures("default_signals")
-def test_a_signal_that_is_ignored_stays_so():
+def test_an_ignored_signal_stays_ignored():
     """As under nohup."""
-    signal.signal(ENDING[-1], signal.SIG_IGN)
-    with ending_as_interrupts():
-        signal.raise_signal(ENDING[-1])
-    assert signal.getsignal(ENDING[-1]) == signal.SIG_IGN
+    signal.signal(ENDING_SIGNALS[-1], signal.SIG_IGN)
+    with signals_as_interrupts():
+        signal.raise_signal(ENDING_SIGNALS[-1])
+    assert signal.getsignal(ENDING_SIGNALS[-1]) == signal.SIG_IGN

@@ -1,6 +1,6 @@
 """The command line: ``deepnmf --help`` lists the commands.
 
-One module a command; what only a command needs is imported inside it, so that ``--help`` waits for none of it.
+Modules that only one command needs are imported inside its functions, so that ``--help`` is fast.
 
 Examples
 --------
@@ -21,7 +21,7 @@ except ModuleNotFoundError as missing:
     raise SystemExit("The command line needs typer, rich and matplotlib: pip install 'deepnmf[cli]'.") from missing
 
 from deepnmf.cli import compare_command, demo_command, fit_command, models_command, saved_model_commands
-from deepnmf.cli.exits import EXIT_CODES
+from deepnmf.cli.exits import EXIT_CODE_HELP
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 COMMANDS: dict[str, Callable[..., None]] = {
@@ -40,13 +40,13 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(epilog=EXIT_CODES)
+@app.callback(epilog=EXIT_CODE_HELP)
 def main(
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Deep matrix factorisation: parts, parts of parts, and the codes of every sample at every level."""
+    """Deep matrix factorization: parts, parts of parts, and the codes of every sample at every level."""
 
 
 for name, command in COMMANDS.items():

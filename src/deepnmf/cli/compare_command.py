@@ -1,4 +1,4 @@
-"""``deepnmf compare``: several models on the same data, as a table and a page."""
+"""``deepnmf compare``: fit several models to the same data, and compare them in a table and on a page."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -9,8 +9,9 @@ import typer
 
 from deepnmf.cli import model_choice
 from deepnmf.cli.destinations import check_folder
-from deepnmf.cli.exits import Exit, Failure, answering
+from deepnmf.cli.exits import CommandError, ExitCode, error_handling
 from deepnmf.cli.options import (
+    DataSource,
     Debug,
     Input,
     Json,
@@ -18,21 +19,20 @@ from deepnmf.cli.options import (
     Labels,
     Names,
     Overwrite,
-    QuietFlag,
+    Quiet,
     Scale,
     Seed,
     Settings,
     Size,
-    Source,
 )
-from deepnmf.cli.output import Voice, show_scores, voice_for
-from deepnmf.cli.result_writer import whole_folder, write_json, write_table
-from deepnmf.cli.results import Fit, command_line, display_for, fitted, subject_of, versions, write_reading
+from deepnmf.cli.output import Messages, messages_for, print_scores
+from deepnmf.cli.result_writer import atomic_folder, write_json, write_table
+from deepnmf.cli.results import TimedFit, command_line, display_for, evaluate, fit_model, versions, write_recipe
 
 if TYPE_CHECKING:
     from deepnmf.reading import Dataset, Scaling
     from deepnmf.report import LayerScore
-    from deepnmf.report.evaluation import Subject
+    from deepnmf.report.evaluation import Evaluation
 
 PAGE, SCORES, SETTINGS = "comparison.html", "scores.csv", "settings.json"
 
@@ -40,17 +40,20 @@ PAGE, SCORES, SETTINGS = "comparison.html", "scores.csv", "settings.json"
 def compare(
     input: Input,
     models: Annotated[
-        str, typer.Option(help="Names out of: deepnmf models, with commas.")
+        str, typer.Option(help="Models listed by: deepnmf models, separated by commas.")
     ] = "nmf,deep-nsnmf,deep-semi-nmf",
     layers: Annotated[
         str | None,
-        typer.Option(metavar="SIZES", help="Sizes of the layers upwards: 40,10. A model of one layer takes the last."),
+        typer.Option(
+            metavar="SIZES",
+            help="Sizes of the layers, the lowest first: 40,10. Models with one layer use the last size.",
+        ),
     ] = None,
     settings: Settings = None,
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="Folder for the results; by default deepnmf-, the input's name and -compared."
+            "--output", "-o", help="Folder for the results; by default deepnmf-NAME-compared for an input NAME."
         ),
     ] = None,
     labels: Labels = None,
@@ -61,86 +64,89 @@ def compare(
     seed: Seed = 0,
     overwrite: Overwrite = False,
     json: Json = False,
-    quiet: QuietFlag = False,
+    quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Fit several models to the same data; compare their layers in a table and on one page."""
-    voice = voice_for(json, quiet)
+    """Fit several models to the same data, and compare their layers in a table and on a page."""
+    messages = messages_for(json, quiet)
     folder = output or Path(f"deepnmf-{input.resolve().stem}-compared")
-    with answering(voice, debug):
+    with error_handling(messages, debug):
         check_folder(folder, overwrite)
-        sizes, chosen = model_choice.parsed_layers(layers), model_choice.parsed_settings(settings or [])
+        sizes, chosen = model_choice.parse_layers(layers), model_choice.parse_settings(settings or [])
         classes = _classes(models, chosen)
-        data, scaling = Source(input, labels, names, key, size, scale).read(voice)
-        sizes = sizes or model_choice.usual_layers(data)
-        built = [model_choice.built(cls, sizes, _known(cls, chosen), seed) for cls in classes]
-        fits = _fitted(built, data, voice)
-        with voice.working("scoring"):
-            subjects = {fit.name: subject_of(fit.model, data) for fit in fits}
-        scores = {name: subject.scores for name, subject in subjects.items()}
-        with voice.working("writing"):
-            _write(folder, fits, subjects, data, scaling)
-        show_scores(voice, fits, scores)
-        voice.said(f"Results are in {folder}: open {folder / PAGE} to compare what was learnt.")
-        voice.told("result", output=str(folder), exit_code=_code(fits), **_settings(fits, scores, data))
+        data, scaling = DataSource(input, labels, names, key, size, scale).read(messages)
+        sizes = sizes or model_choice.default_layers(data)
+        unfitted = [model_choice.build_model(cls, sizes, _own_settings(cls, chosen), seed) for cls in classes]
+        fits = _fit_all(unfitted, data, messages)
+        with messages.activity("scoring"):
+            evaluations = {fit.name: evaluate(fit.model, data) for fit in fits}
+        scores = {name: evaluation.scores for name, evaluation in evaluations.items()}
+        with messages.activity("writing"):
+            _write(folder, fits, evaluations, data, scaling)
+        print_scores(messages, fits, scores)
+        messages.info(f"The results are in {folder}. Open {folder / PAGE} in a browser.")
+        messages.event("result", output=str(folder), exit_code=_code(fits), **_settings(fits, scores, data))
     if _code(fits):
         raise typer.Exit(_code(fits))
 
 
 def _classes(names: str, settings: Mapping[str, Any]) -> list[type[Any]]:
-    """The models; a setting must be known to one of them at least."""
+    """Return the classes of the models; at least one of them must have each parameter."""
     classes = [model_choice.model_class(name.strip()) for name in dict.fromkeys(names.split(","))]
     for name in settings:
         if not any(name in cls().get_params() for cls in classes):
-            raise Failure(f"None of {names} has a parameter {name!r}.", Exit.USAGE)
+            raise CommandError(f"None of {names} has a parameter {name!r}.", ExitCode.USAGE)
     return classes
 
 
-def _known(cls: type[Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+def _own_settings(cls: type[Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if name in cls().get_params()}
 
 
-def _fitted(models: Sequence[Any], data: "Dataset", voice: Voice) -> list[Fit]:
-    """Fit one after the other; an interrupted one is the last."""
+def _fit_all(models: Sequence[Any], data: "Dataset", messages: Messages) -> list[TimedFit]:
+    """Fit the models one after the other, and stop after an interrupted fit."""
     fits = []
     for model in models:
-        voice.told(
-            "start", model=model_choice.name_of(type(model)), shape=list(data.X.shape), parameters=model.get_params()
+        messages.event(
+            "start",
+            model=model_choice.command_name(type(model)),
+            shape=list(data.X.shape),
+            parameters=model.get_params(),
         )
-        fits.append(fitted(model, data, voice))
+        fits.append(fit_model(model, data, messages))
         if fits[-1].interrupted:
             break
     return fits
 
 
-def _code(fits: Sequence[Fit]) -> int:
-    return int(Exit.INTERRUPTED if fits[-1].interrupted else Exit.DONE)
+def _code(fits: Sequence[TimedFit]) -> int:
+    return int(ExitCode.INTERRUPTED if fits[-1].interrupted else ExitCode.DONE)
 
 
 def _write(
     folder: Path,
-    fits: Sequence[Fit],
-    subjects: Mapping[str, "Subject"],
+    fits: Sequence[TimedFit],
+    evaluations: Mapping[str, "Evaluation"],
     data: "Dataset",
     scaling: "Scaling",
 ) -> None:
-    from deepnmf.report.comparison import Entry, write_entries
+    from deepnmf.report.comparison import ComparedModel, write_compared_models
 
-    entries = [Entry(fit.name, subjects[fit.name], fit.seconds) for fit in fits]
-    scores = {entry.name: entry.subject.scores for entry in entries}
+    compared = [ComparedModel(fit.name, evaluations[fit.name], fit.seconds) for fit in fits]
+    scores = {model.name: model.evaluation.scores for model in compared}
     title = f"Models compared on {data.description.partition(':')[0]}"
-    with whole_folder(folder) as beside:
+    with atomic_folder(folder) as temporary:
         display = display_for(fits[0].model, data)
-        write_entries(entries, beside / PAGE, display, title=title, command=command_line())
+        write_compared_models(compared, temporary / PAGE, display, title=title, command=command_line())
         rows = [{"model": name, **asdict(score)} for name, layers in scores.items() for score in layers]
-        write_table(beside / SCORES, {heading: [row[heading] for row in rows] for heading in rows[0]})
-        write_json(beside / SETTINGS, _settings(fits, scores, data))
-        write_reading(beside, data, scaling)
+        write_table(temporary / SCORES, {heading: [row[heading] for row in rows] for heading in rows[0]})
+        write_json(temporary / SETTINGS, _settings(fits, scores, data))
+        write_recipe(temporary, data, scaling)
         for fit in fits:
-            fit.model.save(beside / f"{fit.name}.safetensors")
+            fit.model.save(temporary / f"{fit.name}.safetensors")
 
 
-def _settings(fits: Sequence[Fit], scores: Mapping[str, list["LayerScore"]], data: "Dataset") -> dict[str, Any]:
+def _settings(fits: Sequence[TimedFit], scores: Mapping[str, list["LayerScore"]], data: "Dataset") -> dict[str, Any]:
     models = {
         fit.name: {
             "layers": fit.sizes,

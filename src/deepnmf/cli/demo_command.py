@@ -1,4 +1,4 @@
-"""``deepnmf demo``: four models on scikit-learn's digits."""
+"""``deepnmf demo``: fit four models to the digits of scikit-learn, and compare them."""
 
 from __future__ import annotations  # so that --help does not wait for numpy
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deepnmf.cli.exits import Exit, fail
+from deepnmf.cli.exits import ExitCode, fail
 from deepnmf.cli.output import CAPTION, CLUSTERING_CAPTION, add_layers, score_table
 
 if TYPE_CHECKING:
@@ -22,28 +22,31 @@ if TYPE_CHECKING:
 
 DEMO_FOLDER = Path("deepnmf-demo")
 DIGIT_SHAPE = (8, 8)
-MAX_ITER = 2000  # far above the sweeps the demo's fits need: they end by converging
+MAX_ITER = 2000  # large enough for all fits of the demo to converge
 DPI = 200
 
 
 def demo(
-    output: Annotated[Path, typer.Option(help="Folder for the pictures, made if it is not there.")] = DEMO_FOLDER,
+    output: Annotated[
+        Path, typer.Option(help="Folder for the pictures; it is created if it does not exist.")
+    ] = DEMO_FOLDER,
 ) -> None:
-    """Fit four models to scikit-learn's digits, compare their layers and draw what they learnt."""
+    """Fit four models to the digits of scikit-learn, compare their layers and draw their features."""
     from rich.console import Console
 
     try:
         output.mkdir(parents=True, exist_ok=True)
         _compare(_models(), *_digits(), output, Console())
     except (FileExistsError, NotADirectoryError):
-        fail(f"--output is {output}, but a file is in the way: expected a folder for the pictures.", Exit.UNWRITABLE)
+        fail(f"--output is {output}, which is a file: expected a folder for the pictures.", ExitCode.UNWRITABLE)
     except OSError as error:
         fail(
-            f"--output is {output}, but a picture cannot be written there: {error.strerror or error}.", Exit.UNWRITABLE
+            f"--output is {output}, but a picture cannot be written there: {error.strerror or error}.",
+            ExitCode.UNWRITABLE,
         )
 
 
-# ------------------------------------------------------------------------------------- the demo
+# ------------------------------------------------------------------------------------- models and data
 
 
 def _models() -> list[ChainEstimator]:
@@ -61,44 +64,48 @@ def _digits() -> tuple[Array, Array]:
 
 
 def _compare(models: Sequence[ChainEstimator], X: Array, y: Array, output: Path, console: Console) -> None:
-    """Fit, score and draw each model; then print the scores and say where the pictures are."""
+    """Fit, score and draw each model, then print the scores and the names of the pictures."""
     from deepnmf.report import layer_scores
 
     table, pictures = score_table(labelled=True, title=f"{X.shape[0]} digits of {X.shape[1]} pixels"), []
     with _progress(console) as progress:
         task = progress.add_task("deepnmf", total=len(models), status="compiling kernels")
-        say = partial(progress.update, task)
+        update = partial(progress.update, task)
+
+        def on_sweep(sweep: int, loss: float) -> None:
+            update(status=f"sweep {sweep}, loss {loss:.1f}")
+
         _compile_kernels(models[0], X)
         for model in models:
-            say(description=type(model).__name__, status="pre-training")
-            seconds = _fit(model, X, lambda sweep, loss: say(status=f"sweep {sweep}, loss {loss:.1f}"))
-            say(status="scoring")
+            update(description=type(model).__name__, status="pre-training")
+            seconds = _fit(model, X, on_sweep)
+            update(status="scoring")
             add_layers(table, type(model).__name__, layer_scores(model, X, y), seconds)
             pictures.append(_draw(model, output))
             progress.advance(task)
     console.print(table)
     console.print(CAPTION, CLUSTERING_CAPTION, sep="\n", highlight=False)
-    typer.echo(f"Pictures of the features are in {output}: {', '.join(pictures)}.")
+    typer.echo(f"The features are drawn in {output}: {', '.join(pictures)}.")
 
 
 def _compile_kernels(model: ChainEstimator, X: Array) -> None:
-    """What is used first after an installation is compiled first; the seconds in the table are without it."""
+    """Run one short fit, so that the seconds in the table do not include the compilation of the kernels."""
     from sklearn.base import clone
 
     clone(model).set_params(max_iter=1, tol=0).fit_transform(X)
 
 
 def _fit(model: ChainEstimator, X: Array, on_sweep: Callable[[int, float], None]) -> float:
-    """Fit and return the seconds it took."""
+    """Fit the model and return the seconds that it took."""
     began = time.perf_counter()
     model.fit(X, on_sweep=on_sweep)
     if model.stop_reason_ == "interrupted":
-        fail("Interrupted: the demo ends here.", Exit.INTERRUPTED)
+        fail("Interrupted: the demo is not complete.", ExitCode.INTERRUPTED)
     return time.perf_counter() - began
 
 
 def _draw(model: ChainEstimator, output: Path) -> str:
-    """Draw the features into a file and return its name."""
+    """Draw the features of a model to a file, and return the name of the file."""
     from deepnmf.plotting import plot_hierarchy
 
     name = f"{type(model).__name__}.png"
@@ -106,7 +113,7 @@ def _draw(model: ChainEstimator, output: Path) -> str:
     return name
 
 
-# ------------------------------------------------------------------------------- what is printed
+# ------------------------------------------------------------------------------- progress bar
 
 
 def _progress(console: Console) -> Progress:

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
-from deepnmf.cli.safe_text import lasting_streams
+from deepnmf.cli.safe_text import robust_streams
 
 if TYPE_CHECKING:
-    from deepnmf.cli.output import Voice
+    from deepnmf.cli.output import Messages
 
 
-class Exit(IntEnum):
-    """What the exit codes mean."""
+class ExitCode(IntEnum):
+    """Exit codes of the commands."""
 
     DONE = 0
     FAILED = 1
@@ -30,94 +30,98 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
-EXIT_CODES = (
-    "Exit codes: 0 done; 2 wrong usage; 3 the input cannot be read; 4 the data do not suit the model; "
-    "5 the output cannot be written; 130 interrupted, with the best so far written; 1 anything else."
+EXIT_CODE_HELP = (
+    "Exit codes: 0 success; 2 wrong usage; 3 the input cannot be read; 4 the data do not fit the model; "
+    "5 the output cannot be written; 130 interrupted, and the best result so far is written; 1 any other error."
 )
 
 
-class Failure(Exception):
-    """The end of a command: a sentence for the user, and the exit code."""
+class CommandError(Exception):
+    """An error that ends a command: a sentence for the user and an exit code."""
 
-    def __init__(self, sentence: str, code: Exit) -> None:
+    def __init__(self, sentence: str, code: ExitCode) -> None:
         super().__init__(sentence)
         self.code = code
 
 
-def fail(sentence: str, code: int = Exit.FAILED) -> NoReturn:
-    """Say in one sentence what is wrong, and end with an exit code."""
+def fail(sentence: str, code: int = ExitCode.FAILED) -> NoReturn:
+    """Print what is wrong in one sentence, and exit."""
     typer.echo(sentence, err=True)
     raise typer.Exit(code)
 
 
 @contextmanager
-def failing_as(code: Exit, *kinds: type[Exception]) -> Iterator[None]:
-    """Give errors of these kinds an exit code; their text is the sentence."""
+def errors_as(code: ExitCode, *kinds: type[Exception]) -> Iterator[None]:
+    """Turn errors of these kinds into a `CommandError` with the same text."""
     try:
         yield
     except kinds as error:
-        raise Failure(in_one_line(error), code) from error
+        raise CommandError(one_line(error), code) from error
 
 
 @contextmanager
-def answering(voice: "Voice", debug: bool) -> Iterator[None]:
-    """Turn whatever goes wrong into a sentence, and the library's warnings into a line each."""
-    with ending_as_interrupts(), lasting_streams() as output, warnings.catch_warnings():
-        _show_warnings(voice)
+def error_handling(messages: "Messages", debug: bool) -> Iterator[None]:
+    """Print every error as one sentence and every warning as one line, and exit with the code of the error."""
+    with signals_as_interrupts(), robust_streams() as output, warnings.catch_warnings():
+        _show_warnings(messages)
         try:
             yield
             _check_output(output.error)
         except (typer.Exit, typer.Abort):
             raise
         except KeyboardInterrupt:
-            _end(voice, "Interrupted before a result was complete: nothing was written.", Exit.INTERRUPTED)
-        except Failure as failure:
-            _end(voice, str(failure), failure.code, debug)
+            _exit(messages, "Interrupted before there was a result: nothing was written.", ExitCode.INTERRUPTED)
+        except CommandError as failure:
+            _exit(messages, str(failure), failure.code, debug)
         except Exception as error:
             sentence = (
-                f"Unexpected {type(error).__name__}: {in_one_line(error)} Please report it with --debug's output."
+                f"Unexpected {type(error).__name__}: {one_line(error)} Please report it with the output of --debug."
             )
-            _end(voice, sentence, Exit.FAILED, debug)
+            _exit(messages, sentence, ExitCode.FAILED, debug)
 
 
 def _check_output(error: OSError | None) -> None:
     if error is not None:
-        reason = f"The standard output cannot be written: {error.strerror or error}; all else is done."
-        raise Failure(reason, Exit.UNWRITABLE) from error
+        reason = f"The standard output cannot be written: {error.strerror or error}; everything else is complete."
+        raise CommandError(reason, ExitCode.UNWRITABLE) from error
 
 
-def in_one_line(error: BaseException) -> str:
-    """An error's text without line breaks; what the system says of a file where it is about one."""
+def one_line(error: BaseException) -> str:
+    """Return the text of an error without line breaks; for an error of the file system, the file and the reason."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename or 'The file'}: {error.strerror}."
     return " ".join(str(error).split())
 
 
-def _end(voice: "Voice", sentence: str, code: Exit, debug: bool = False) -> NoReturn:
+def _exit(messages: "Messages", sentence: str, code: ExitCode, debug: bool = False) -> NoReturn:
     if debug:
         traceback.print_exc(file=sys.stderr)
-    voice.failed(sentence, code)
+    messages.error(sentence, code)
     raise typer.Exit(code)
 
 
-def _show_warnings(voice: "Voice") -> None:
-    """What concerns the fit is shown; what concerns developers is not."""
+def _show_warnings(messages: "Messages") -> None:
+    """Print warnings about the fit; hide those for developers, such as deprecations."""
     warnings.simplefilter("ignore")
     for kind in (UserWarning, RuntimeWarning):
         warnings.simplefilter("always", kind)
-    warnings.showwarning = lambda message, *_, **__: voice.warned(" ".join(str(message).split()))
+
+    def print_warning(message: Warning | str, *_: object, **__: object) -> None:
+        messages.warning(" ".join(str(message).split()))
+
+    warnings.showwarning = print_warning
 
 
 # ------------------------------------------------------------------------------------------- signals
 
 
-ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+ENDING_SIGNALS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 
 @contextmanager
-def ending_as_interrupts() -> Iterator[None]:
-    """Raise KeyboardInterrupt on SIGTERM and, when the terminal is closed, on SIGHUP; ``nohup`` keeps its effect."""
-    handled = [number for number in ENDING if _is_ours(number)]
+def signals_as_interrupts() -> Iterator[None]:
+    """Raise KeyboardInterrupt on SIGTERM and on SIGHUP (a closed terminal); signals that are ignored stay ignored."""
+    handled = [number for number in ENDING_SIGNALS if _can_handle(number)]
     for number in handled:
         signal.signal(number, signal.default_int_handler)
     try:
@@ -127,7 +131,7 @@ def ending_as_interrupts() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
-def _is_ours(number: signal.Signals) -> bool:
-    """Whether nobody else handles or ignores the signal, and this thread may handle it."""
+def _can_handle(number: signal.Signals) -> bool:
+    """Whether the signal has its default handler and this thread may replace it."""
     is_main = threading.current_thread() is threading.main_thread()
     return is_main and signal.getsignal(number) == signal.SIG_DFL

@@ -1,4 +1,4 @@
-"""``deepnmf fit``: from a file to a fitted model and a page on which one sees what was learnt."""
+"""``deepnmf fit``: fit a model to a file or folder, and write the model, its codes and a report."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -7,8 +7,9 @@ import typer
 
 from deepnmf.cli import model_choice
 from deepnmf.cli.destinations import check_checkpoint, check_folder
-from deepnmf.cli.exits import Exit, Failure, answering
+from deepnmf.cli.exits import CommandError, ExitCode, error_handling
 from deepnmf.cli.options import (
+    DataSource,
     Debug,
     Input,
     Json,
@@ -16,33 +17,45 @@ from deepnmf.cli.options import (
     Labels,
     Names,
     Overwrite,
-    QuietFlag,
+    Quiet,
     Scale,
     Seed,
     Settings,
     Size,
-    Source,
 )
-from deepnmf.cli.output import Voice, show_scores, voice_for
-from deepnmf.cli.result_writer import whole_folder
-from deepnmf.cli.results import REPORT, Fit, fitted, settings_of, subject_of, write_page, write_results
+from deepnmf.cli.output import Messages, messages_for, print_scores
+from deepnmf.cli.result_writer import atomic_folder
+from deepnmf.cli.results import (
+    REPORT,
+    TimedFit,
+    evaluate,
+    fit_model,
+    settings_summary,
+    write_report_page,
+    write_results,
+)
 
 if TYPE_CHECKING:
     from deepnmf.reading import Dataset, Scaling
 
 Codes = Annotated[
-    str | None, typer.Option(metavar="csv|parquet", help="Form of the codes; by default the input's or csv.")
+    str | None,
+    typer.Option(metavar="csv|parquet", help="File format of the codes; by default that of the input, or csv."),
 ]
 
 
 def fit(
     input: Input,
-    model: Annotated[str | None, typer.Option(help="A name out of: deepnmf models. By default one that suits.")] = None,
-    layers: Annotated[str | None, typer.Option(metavar="SIZES", help="Sizes of the layers upwards: 300,40.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="A model listed by: deepnmf models. By default chosen from the data.")
+    ] = None,
+    layers: Annotated[
+        str | None, typer.Option(metavar="SIZES", help="Sizes of the layers, the lowest first: 300,40.")
+    ] = None,
     settings: Settings = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Folder for the results; by default deepnmf- and the input's name."),
+        typer.Option("--output", "-o", help="Folder for the results; by default deepnmf-NAME for an input NAME."),
     ] = None,
     labels: Labels = None,
     names: Names = None,
@@ -52,91 +65,93 @@ def fit(
     seed: Seed = 0,
     codes: Codes = None,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="A file that keeps where the fit is; the same command goes on from it.")
+        Path | None, typer.Option(help="Checkpoint file; the same command resumes an interrupted fit from it.")
     ] = None,
-    report: Annotated[bool, typer.Option("--report/--no-report", help="Whether to write report.html.")] = True,
+    report: Annotated[bool, typer.Option("--report/--no-report", help="Write report.html or not.")] = True,
     overwrite: Overwrite = False,
     json: Json = False,
-    quiet: QuietFlag = False,
+    quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Fit a model to a file or folder; write model, codes of every layer, losses and a report into a folder."""
-    voice = voice_for(json, quiet)
+    """Fit a model to a file or folder, and write the model, the codes of every layer, the losses and a report."""
+    messages = messages_for(json, quiet)
     folder = output or Path(f"deepnmf-{input.resolve().stem}")
-    with answering(voice, debug):
+    with error_handling(messages, debug):
         check_folder(folder, overwrite)
         if checkpoint is not None:
             check_checkpoint(checkpoint, folder)
         suffix = _suffix(codes, input)
-        choice = _Choice(model, model_choice.parsed_layers(layers), model_choice.parsed_settings(settings or []), seed)
-        data, scaling = Source(input, labels, names, key, size, scale).read(voice)
-        fit = _fit(choice.made(data, voice), data, voice, checkpoint)
-        _write(folder, fit, data, scaling, suffix, report, voice)
-    if fit.interrupted:
-        raise typer.Exit(Exit.INTERRUPTED)
+        choice = _ModelChoice(
+            model, model_choice.parse_layers(layers), model_choice.parse_settings(settings or []), seed
+        )
+        data, scaling = DataSource(input, labels, names, key, size, scale).read(messages)
+        result = _fit(choice.build(data, messages), data, messages, checkpoint)
+        _write(folder, result, data, scaling, suffix, report, messages)
+    if result.interrupted:
+        raise typer.Exit(ExitCode.INTERRUPTED)
 
 
-class _Choice:
-    """The model that is asked for; what was left open is decided when the data are known."""
+class _ModelChoice:
+    """The requested model; missing options are chosen when the data are known."""
 
     def __init__(self, name: str | None, layers: tuple[int, ...] | None, settings: dict[str, Any], seed: int) -> None:
         self.name, self.layers, self.settings, self.seed = name, layers, settings, seed
         if name is not None:
             model_choice.check_one_layer(model_choice.model_class(name), layers)
-            self._built(name, layers or (1,))
+            self._model(name, layers or (1,))
 
-    def made(self, data: "Dataset", voice: Voice) -> Any:
-        name = self.name or model_choice.usual_model(data)
-        model = self._built(name, self.layers or model_choice.usual_layers(data))
-        self._say_what_was_decided(name, model_choice.sizes_of(model), voice)
+    def build(self, data: "Dataset", messages: Messages) -> Any:
+        name = self.name or model_choice.default_model(data)
+        model = self._model(name, self.layers or model_choice.default_layers(data))
+        self._report_defaults(name, model_choice.layers_text(model), messages)
         return model
 
-    def _built(self, name: str, layers: tuple[int, ...]) -> Any:
-        return model_choice.built(model_choice.model_class(name), layers, self.settings, self.seed)
+    def _model(self, name: str, layers: tuple[int, ...]) -> Any:
+        return model_choice.build_model(model_choice.model_class(name), layers, self.settings, self.seed)
 
-    def _say_what_was_decided(self, name: str, sizes: str, voice: Voice) -> None:
+    def _report_defaults(self, name: str, sizes: str, messages: Messages) -> None:
         missing = [option for option, given in {"--model": self.name, "--layers": self.layers}.items() if given is None]
         if missing:
-            voice.said(f"Without {' and '.join(missing)}: {name} with layers {sizes}, chosen from the data.")
+            messages.info(f"No {' and no '.join(missing)}: using {name} with layers {sizes}, chosen from the data.")
 
 
 def _suffix(codes: str | None, path: Path) -> str:
     if codes not in (None, "csv", "parquet"):
-        raise Failure(f"--codes is {codes!r}: expected csv or parquet.", Exit.USAGE)
+        raise CommandError(f"--codes is {codes!r}: expected csv or parquet.", ExitCode.USAGE)
     return f".{codes}" if codes else ".parquet" if path.suffix.lower() == ".parquet" else ".csv"
 
 
-def _fit(model: Any, data: "Dataset", voice: Voice, checkpoint: Path | None) -> Fit:
-    voice.told(
+def _fit(model: Any, data: "Dataset", messages: Messages, checkpoint: Path | None) -> TimedFit:
+    messages.event(
         "start",
         input=data.description,
         shape=list(data.X.shape),
-        model=model_choice.name_of(type(model)),
+        model=model_choice.command_name(type(model)),
         parameters=model.get_params(),
     )
-    return fitted(model, data, voice, checkpoint)
+    return fit_model(model, data, messages, checkpoint)
 
 
 def _write(
-    folder: Path, fit: Fit, data: "Dataset", scaling: "Scaling", suffix: str, report: bool, voice: Voice
+    folder: Path, fit: TimedFit, data: "Dataset", scaling: "Scaling", suffix: str, report: bool, messages: Messages
 ) -> None:
-    with voice.working("scoring"):
-        subject = subject_of(fit.model, data)
-    with voice.working("writing"), whole_folder(folder) as beside:
-        write_results(beside, fit, data, scaling, subject, suffix)
+    with messages.activity("scoring"):
+        evaluation = evaluate(fit.model, data)
+    with messages.activity("writing"), atomic_folder(folder) as temporary:
+        write_results(temporary, fit, data, scaling, evaluation, suffix)
         if report:
-            write_page(beside / REPORT, subject, data, _title(fit, data), fit.seconds)
-    voice.said(fit.in_words())
-    show_scores(voice, [fit], {fit.name: subject.scores})
-    voice.told("result", output=str(folder), exit_code=_code(fit), **settings_of(fit, data, subject.scores))
-    kept = "Interrupted: the best so far is kept. " if fit.interrupted else ""
-    seen = f": open {folder / REPORT} to see what was learnt" if report else ""
-    voice.said(f"{kept}Results are in {folder}{seen}.")
+            write_report_page(temporary / REPORT, evaluation, data, _title(fit, data), fit.seconds)
+    messages.info(fit.summary())
+    print_scores(messages, [fit], {fit.name: evaluation.scores})
+    messages.event("result", output=str(folder), exit_code=_code(fit), **settings_summary(fit, data, evaluation.scores))
+    kept = "Interrupted: the best result so far is saved. " if fit.interrupted else ""
+    hint = f" Open {folder / REPORT} in a browser." if report else ""
+    messages.info(f"{kept}The results are in {folder}.{hint}")
 
 
-def _title(fit: Fit, data: "Dataset") -> str:
+def _title(fit: TimedFit, data: "Dataset") -> str:
     return f"{type(fit.model).__name__} on {data.description.partition(':')[0]}"
 
 
-def _code(fit: Fit) -> int:
-    return int(Exit.INTERRUPTED if fit.interrupted else Exit.DONE)
+def _code(fit: TimedFit) -> int:
+    return int(ExitCode.INTERRUPTED if fit.interrupted else ExitCode.DONE)

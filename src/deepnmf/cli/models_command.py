@@ -1,4 +1,4 @@
-"""``deepnmf models``: which models there are, and what their parameters are."""
+"""``deepnmf models``: list the models, or the parameters of one."""
 
 import re
 from inspect import cleandoc, signature
@@ -6,23 +6,23 @@ from typing import Annotated, Any
 
 import typer
 
-from deepnmf.cli.exits import answering
-from deepnmf.cli.model_choice import catalogue, model_class
-from deepnmf.cli.output import Terminal
+from deepnmf.cli.exits import error_handling
+from deepnmf.cli.model_choice import model_class, models_by_name
+from deepnmf.cli.output import TerminalMessages
 
 SIZES = ("layer_sizes", "n_components")
-OURS = ("random_state", "verbose", "warm_start")  # the command line's own business
+SET_BY_COMMANDS = ("random_state", "verbose", "warm_start")  # set by options of the command line
 PARAMETER = re.compile(r"^(\w+(?:, \w+)*) : (.*)$")
 
 
 def models(
-    model: Annotated[str | None, typer.Argument(metavar="[MODEL]", help="A model, for its parameters.")] = None,
+    model: Annotated[str | None, typer.Argument(metavar="[MODEL]", help="A model whose parameters are listed.")] = None,
 ) -> None:
     """List the models, or the parameters of one."""
-    with answering(Terminal(), debug=False):
+    with error_handling(TerminalMessages(), debug=False):
         if model is None:
-            width = max(map(len, catalogue()))
-            for name, cls in catalogue().items():
+            width = max(map(len, models_by_name()))
+            for name, cls in models_by_name().items():
                 typer.echo(f"{name:{width}}  {_first_line(cls)}")
         else:
             _describe(model_class(model))
@@ -34,20 +34,20 @@ def _first_line(cls: type[Any]) -> str:
 
 def _describe(cls: type[Any]) -> None:
     typer.echo(f"{_first_line(cls)}\n")
-    described, defaults = _described(cls), signature(cls).parameters
+    described, defaults = _parameter_docs(cls), signature(cls).parameters
     for name in cls().get_params():
-        if name not in OURS:
+        if name not in SET_BY_COMMANDS:
             option = "--layers " if name in SIZES else f"--set {name}="
-            typer.echo(f"{option}{_typed(defaults[name].default)}\n    {described[name]}")
+            typer.echo(f"{option}{_default_text(defaults[name].default)}\n    {described[name]}")
 
 
-def _typed(value: Any) -> str:
-    """A default as --set takes it."""
+def _default_text(value: Any) -> str:
+    """Return a default value as --set takes it."""
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def _described(cls: type[Any]) -> dict[str, str]:
-    """What the docstring says of each parameter: its kind, and the sentences below."""
+def _parameter_docs(cls: type[Any]) -> dict[str, str]:
+    """Return the type and the description of each parameter, from the docstring."""
     section = cleandoc(cls.__doc__ or "").partition("Parameters\n----------\n")[2].partition("\n\n")[0]
     found: dict[str, str] = {}
     names: list[str] = []

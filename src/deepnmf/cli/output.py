@@ -9,166 +9,170 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import typer
 
-from deepnmf.cli.safe_text import as_json, printable
+from deepnmf.cli.safe_text import json_text, printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress
     from rich.table import Table
 
-    from deepnmf.cli.results import Fit
+    from deepnmf.cli.results import TimedFit
     from deepnmf.report import LayerScore
 
 OnSweep = Callable[[int, float], object]
 OnBytes = Callable[[int, int], object]
 SECONDS_BETWEEN_EVENTS = 1.0
-NARROW = 8  # a bar that leaves a line of 80 characters to the numbers
+NARROW = 8  # width of a bar that leaves room for the numbers on a line of 80 characters
 
 
-class Voice(Protocol):
-    """One way of telling how a command goes."""
+class Messages(Protocol):
+    """How a command reports its progress and its results."""
 
-    def said(self, sentence: str) -> None:
-        """Tell something that is good to know."""
+    def info(self, sentence: str) -> None:
+        """Print a sentence for the user."""
 
-    def shown(self, table: Any) -> None:
-        """Show a table."""
+    def table(self, table: Any) -> None:
+        """Print a table for the user."""
 
-    def told(self, event: str, **facts: Any) -> None:
-        """Tell a machine."""
+    def event(self, kind: str, **facts: Any) -> None:
+        """Report an event to a program."""
 
-    def warned(self, sentence: str) -> None:
-        """Tell of a warning."""
+    def warning(self, sentence: str) -> None:
+        """Report a warning."""
 
-    def failed(self, sentence: str, code: int) -> None:
-        """Tell why it ends here."""
+    def error(self, sentence: str, code: int) -> None:
+        """Report the error that ends the command."""
 
-    def reading(self) -> AbstractContextManager[OnBytes]:
-        """Follow the reading of a file."""
+    def reading_progress(self) -> AbstractContextManager[OnBytes]:
+        """Show how many bytes of a file have been read."""
 
-    def fitting(self, name: str, max_iter: int) -> AbstractContextManager[OnSweep]:
-        """Follow the sweeps of a fit."""
+    def fit_progress(self, name: str, max_iter: int) -> AbstractContextManager[OnSweep]:
+        """Show the sweeps (iterations) of a fit."""
 
-    def working(self, what: str) -> AbstractContextManager[object]:
-        """Name what is done where there is nothing to follow."""
-
-
-def voice_for(as_json: bool, quiet: bool) -> Voice:
-    """A machine's, a quiet one, or a terminal's."""
-    if as_json:
-        return JsonLines()
-    return Quiet() if quiet else Terminal()
+    def activity(self, what: str) -> AbstractContextManager[object]:
+        """Show what the command does while it has no progress to report."""
 
 
-class Quiet:
-    """Warnings and errors only."""
+def messages_for(json: bool, quiet: bool) -> Messages:
+    """Choose the messages by the options --json and --quiet."""
+    if json:
+        return JsonMessages()
+    return QuietMessages() if quiet else TerminalMessages()
 
-    def said(self, sentence: str) -> None:
-        """Nothing."""
 
-    def shown(self, table: Any) -> None:
-        """Nothing."""
+class QuietMessages:
+    """Print warnings and errors only."""
 
-    def told(self, event: str, **facts: Any) -> None:
-        """Nothing."""
+    def info(self, sentence: str) -> None:
+        """Print nothing."""
 
-    def warned(self, sentence: str) -> None:
-        """One line on the standard error."""
+    def table(self, table: Any) -> None:
+        """Print nothing."""
+
+    def event(self, kind: str, **facts: Any) -> None:
+        """Print nothing."""
+
+    def warning(self, sentence: str) -> None:
+        """Print one line to the standard error."""
         _echo(f"Warning: {sentence}", err=True)
 
-    def failed(self, sentence: str, code: int) -> None:
-        """One line on the standard error."""
+    def error(self, sentence: str, code: int) -> None:
+        """Print one line to the standard error."""
         _echo(sentence, err=True)
 
-    def reading(self) -> AbstractContextManager[OnBytes]:
-        """Nothing."""
-        return nullcontext(_nothing)
+    def reading_progress(self) -> AbstractContextManager[OnBytes]:
+        """Show nothing."""
+        return nullcontext(_ignore)
 
-    def fitting(self, name: str, max_iter: int) -> AbstractContextManager[OnSweep]:
-        """Nothing."""
-        return nullcontext(_nothing)
+    def fit_progress(self, name: str, max_iter: int) -> AbstractContextManager[OnSweep]:
+        """Show nothing."""
+        return nullcontext(_ignore)
 
-    def working(self, what: str) -> AbstractContextManager[object]:
-        """Nothing."""
+    def activity(self, what: str) -> AbstractContextManager[object]:
+        """Show nothing."""
         return nullcontext()
 
 
-class Terminal(Quiet):
-    """Sentences and tables; bars only where someone sees them."""
+class TerminalMessages(QuietMessages):
+    """Print sentences and tables, and show progress bars where the standard error is a terminal."""
 
-    def said(self, sentence: str) -> None:
-        """One line."""
+    def info(self, sentence: str) -> None:
+        """Print one line."""
         _echo(sentence)
 
-    def shown(self, table: Any) -> None:
-        """As wide as the terminal."""
+    def table(self, table: Any) -> None:
+        """Print a table in the width of the terminal."""
         from rich.console import Console
 
         Console().print(table)
 
     @contextmanager
-    def reading(self) -> Iterator[OnBytes]:
-        """A bar of bytes."""
+    def reading_progress(self) -> Iterator[OnBytes]:
+        """Show a bar of the bytes that have been read."""
         from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
 
-        with _bar(TextColumn("reading"), BarColumn(), DownloadColumn(), TimeRemainingColumn()) as progress:
-            task = progress.add_task("reading", visible=False)  # small files are read before it could be seen
-            yield lambda read, total: progress.update(task, completed=read, total=total, visible=True)
+        with _progress_bar(TextColumn("reading"), BarColumn(), DownloadColumn(), TimeRemainingColumn()) as progress:
+            task = progress.add_task("reading", visible=False)  # small files are read before a bar could be seen
+
+            def on_bytes(read: int, total: int) -> None:
+                progress.update(task, completed=read, total=total, visible=True)
+
+            yield on_bytes
 
     @contextmanager
-    def fitting(self, name: str, max_iter: int) -> Iterator[OnSweep]:
-        """Sweep, loss, its decrease, and the time that is left at most: a fit may converge before."""
+    def fit_progress(self, name: str, max_iter: int) -> Iterator[OnSweep]:
+        """Show the sweep, the loss, its relative change, and the remaining time if max_iter is reached."""
         from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 
         status, left = TextColumn("{task.fields[status]}"), TextColumn("at most")
-        with _bar(TextColumn(name), BarColumn(NARROW), status, left, TimeRemainingColumn()) as progress:
+        with _progress_bar(TextColumn(name), BarColumn(NARROW), status, left, TimeRemainingColumn()) as progress:
             task = progress.add_task(name, total=max_iter, status="pre-training")
-            falling = Falling()
+            tracker = LossTracker()
 
             def on_sweep(sweep: int, loss: float) -> None:
-                decrease = falling.by(loss)
+                decrease = tracker.relative_decrease(loss)
                 change = "" if decrease is None else f" ({-decrease:+.1e})"
                 progress.update(task, completed=sweep, status=f"sweep {sweep}/{max_iter}, loss {loss:.6g}{change}")
 
             yield on_sweep
 
     @contextmanager
-    def working(self, what: str) -> Iterator[None]:
-        """A line that goes again."""
+    def activity(self, what: str) -> Iterator[None]:
+        """Show a line that disappears at the end."""
         from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
-        with _bar(SpinnerColumn(), TextColumn(what), TimeElapsedColumn()) as progress:
+        with _progress_bar(SpinnerColumn(), TextColumn(what), TimeElapsedColumn()) as progress:
             progress.add_task(what)
             yield
 
 
-class JsonLines(Quiet):
-    """One JSON object a line on the standard output."""
+class JsonMessages(QuietMessages):
+    """Print one JSON object per line to the standard output."""
 
-    def told(self, event: str, **facts: Any) -> None:
-        """One line, at once."""
-        typer.echo(as_json({"event": event, **facts}))
+    def event(self, kind: str, **facts: Any) -> None:
+        """Print one line and flush it."""
+        typer.echo(json_text({"event": kind, **facts}))
         sys.stdout.flush()
 
-    def warned(self, sentence: str) -> None:
-        """For the machine; a person reads the same in the standard error of the other voices."""
-        self.told("warning", message=sentence)
+    def warning(self, sentence: str) -> None:
+        """Print the warning as an event."""
+        self.event("warning", message=sentence)
 
-    def failed(self, sentence: str, code: int) -> None:
-        """For both."""
-        self.told("error", message=sentence, exit_code=int(code))
+    def error(self, sentence: str, code: int) -> None:
+        """Print the error as an event, and for people to the standard error."""
+        self.event("error", message=sentence, exit_code=int(code))
         _echo(sentence, err=True)
 
     @contextmanager
-    def fitting(self, name: str, max_iter: int) -> Iterator[OnSweep]:
-        """The first sweep, then about one a second."""
-        falling, began, last = Falling(), time.monotonic(), float("-inf")
+    def fit_progress(self, name: str, max_iter: int) -> Iterator[OnSweep]:
+        """Print an event for the first sweep, then about one per second."""
+        tracker, began, last = LossTracker(), time.monotonic(), float("-inf")
 
         def on_sweep(sweep: int, loss: float) -> None:
             nonlocal last
-            decrease, now = falling.by(loss), time.monotonic()
+            decrease, now = tracker.relative_decrease(loss), time.monotonic()
             if now - last >= SECONDS_BETWEEN_EVENTS:
                 last = now
-                self.told(
+                self.event(
                     "sweep",
                     model=name,
                     sweep=sweep,
@@ -182,24 +186,24 @@ class JsonLines(Quiet):
 
 
 @dataclass
-class Falling:
-    """By which part of itself the loss falls."""
+class LossTracker:
+    """Remembers the loss of the previous sweep."""
 
-    before: float | None = None
+    previous: float | None = None
 
-    def by(self, loss: float) -> float | None:
-        """Since the sweep before; None at the first."""
-        before, self.before = self.before, loss
-        return None if before is None or loss == 0 else (before - loss) / abs(loss)
+    def relative_decrease(self, loss: float) -> float | None:
+        """Return the decrease since the previous sweep relative to the loss; None for the first sweep."""
+        previous, self.previous = self.previous, loss
+        return None if previous is None or loss == 0 else (previous - loss) / abs(loss)
 
 
 def _echo(sentence: str, err: bool = False) -> None:
-    """Print a sentence, which may hold names of anybody's."""
+    """Print a sentence; names in it may contain control characters."""
     typer.echo(printable(sentence), err=err)
 
 
-def _bar(*columns: Any) -> "Progress":
-    """On the standard error, gone when done, and not at all where nobody sees it."""
+def _progress_bar(*columns: Any) -> "Progress":
+    """Return a bar on the standard error that disappears at the end; it is disabled where there is no terminal."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -207,29 +211,29 @@ def _bar(*columns: Any) -> "Progress":
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
-def _nothing(*_: float) -> None:
-    """Follow nothing."""
+def _ignore(*_: float) -> None:
+    """Show nothing."""
 
 
 # ---------------------------------------------------------------------------------- tables of scores
 
 
-CAPTION = "error: Frobenius norm of data minus reconstruction; sparseness: Hoyer's, of the features"
-CLUSTERING_CAPTION = "accuracy, NMI: k-means on the codes against the labels"
+CAPTION = "error: Frobenius norm of the data minus the reconstruction; sparseness: Hoyer's measure of the features"
+CLUSTERING_CAPTION = "accuracy, NMI: k-means clusters of the codes compared with the labels"
 
 
-def show_scores(voice: "Voice", fits: Sequence["Fit"], scores: Mapping[str, Sequence["LayerScore"]]) -> None:
-    """One row a layer of every model, and what the columns are."""
+def print_scores(messages: Messages, fits: Sequence["TimedFit"], scores: Mapping[str, Sequence["LayerScore"]]) -> None:
+    """Print one row per layer of every model, and explain the columns."""
     labelled = scores[fits[0].name][0].accuracy is not None
     table = score_table(labelled)
     for fit in fits:
         add_layers(table, fit.name, scores[fit.name], fit.seconds)
-    voice.shown(table)
-    voice.said(f"{CAPTION}\n{CLUSTERING_CAPTION}" if labelled else CAPTION)
+    messages.table(table)
+    messages.info(f"{CAPTION}\n{CLUSTERING_CAPTION}" if labelled else CAPTION)
 
 
 def score_table(labelled: bool, title: str | None = None) -> "Table":
-    """Headings; accuracy and NMI where there are labels."""
+    """Return an empty table with headings; accuracy and NMI are included if there are labels."""
     from rich import box
     from rich.table import Table
 
@@ -242,7 +246,7 @@ def score_table(labelled: bool, title: str | None = None) -> "Table":
 
 
 def add_layers(table: "Table", name: str, scores: Sequence["LayerScore"], seconds: float) -> None:
-    """One row a layer; name and seconds, which are the whole model's, in its first."""
+    """Add one row per layer; the first row of a model shows its name and seconds."""
     duration = f"{seconds:.2f}"
     for score in scores:
         shares = [share for share in (score.accuracy, score.nmi, score.sparseness) if share is not None]
@@ -253,5 +257,5 @@ def add_layers(table: "Table", name: str, scores: Sequence["LayerScore"], second
 
 
 def _short(error: float) -> str:
-    """Two decimals, or two digits of what is too small for them."""
+    """Format an error with two decimals, or with two significant digits if it is below 1."""
     return f"{error:.2f}" if error >= 1 else f"{error:.2g}"

@@ -1,7 +1,6 @@
-"""A fit with its progress, the files it leaves in its folder, and how these are loaded again."""
+"""Fits and their results: a fit with progress, the files of its result folder, and saved models."""
 
 import json
-import platform
 import shlex
 import sys
 import time
@@ -12,82 +11,83 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deepnmf.cli.exits import Exit, Failure, failing_as, in_one_line
-from deepnmf.cli.model_choice import is_about_parameters, name_of
+from deepnmf.cli.exits import CommandError, ExitCode, errors_as, one_line
+from deepnmf.cli.model_choice import command_name, is_about_parameters
 from deepnmf.cli.result_writer import write_codes, write_json, write_table
-from deepnmf.version import __version__
 
 if TYPE_CHECKING:
     from deepnmf.arrays import Array
-    from deepnmf.cli.output import Voice
+    from deepnmf.cli.output import Messages
     from deepnmf.reading import Dataset, Recipe, Scaling
     from deepnmf.report import LayerScore
     from deepnmf.report.display import Display
-    from deepnmf.report.evaluation import Subject
+    from deepnmf.report.evaluation import Evaluation
 
 
 @dataclass(frozen=True)
-class Fit:
-    """A model and the seconds that it took."""
+class TimedFit:
+    """A fitted model and the seconds that the fit took."""
 
     model: Any
     seconds: float
 
     @property
     def interrupted(self) -> bool:
-        """Whether the user ended it."""
+        """Whether the user interrupted the fit."""
         return bool(self.model.stop_reason_ == "interrupted")
 
     @property
     def name(self) -> str:
-        """The model's name as it is typed."""
-        return name_of(type(self.model))
+        """The name of the model on the command line."""
+        return command_name(type(self.model))
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Sizes of the layers, from the data upwards."""
+        """The sizes of the layers, the lowest layer first."""
         return tuple(len(features) for features in self.model.features_)
 
-    def in_words(self) -> str:
-        """One sentence."""
+    def summary(self) -> str:
+        """Return one sentence about the fit."""
         ending = {"max_iter": "max_iter was reached", "interrupted": "interrupted"}.get(
             self.model.stop_reason_, "converged"
         )
         layers = ",".join(map(str, self.sizes))
         n_iter = self.model.n_iter_
         sweeps = "1 sweep" if n_iter == 1 else f"{n_iter} sweeps"
-        return f"{self.name} with layers {layers}: {sweeps} in {self.seconds:.1f} s, {ending}.{self._dead()}"
+        return f"{self.name} with layers {layers}: {sweeps} in {self.seconds:.1f} s, {ending}.{self._unused_features()}"
 
-    def _dead(self) -> str:
-        """Say how many features nothing was left for, where there are any."""
-        dead = self.model.n_dead_
-        return f" Features that nothing was left for, by layer: {','.join(map(str, dead))}." if any(dead) else ""
+    def _unused_features(self) -> str:
+        """Return a sentence about features that became zero, if there are any."""
+        n_unused = self.model.n_dead_
+        return f" Unused features per layer: {', '.join(map(str, n_unused))}." if any(n_unused) else ""
 
 
-def fitted(model: Any, data: "Dataset", voice: "Voice", checkpoint: Path | None = None) -> Fit:
-    """Fit and tell of it; go on from a checkpoint where there is one."""
+def fit_model(model: Any, data: "Dataset", messages: "Messages", checkpoint: Path | None = None) -> TimedFit:
+    """Fit a model and show the progress; resume from the checkpoint if there is one."""
     began = time.perf_counter()
-    with _suiting(model), voice.fitting(name_of(type(model)), model.max_iter) as on_sweep:
+    with _library_errors(model), messages.fit_progress(command_name(type(model)), model.max_iter) as on_sweep:
         model.fit(data.X, data.y, on_sweep=on_sweep, checkpoint=checkpoint, **_groups(model.fit, data))
-    return Fit(model, time.perf_counter() - began)
+    return TimedFit(model, time.perf_counter() - began)
 
 
-def encoded(model: Any, data: "Dataset", layer: int) -> "Array":
-    """Codes of a layer, pooled within the recordings where the model pools."""
-    with _suiting(model):
+def encode_layer(model: Any, data: "Dataset", layer: int) -> "Array":
+    """Return the codes of a layer; models that pool do so within each recording."""
+    with _library_errors(model):
         return model.encode(data.X, layer, **_groups(model.encode, data))
 
 
 @contextmanager
-def _suiting(model: Any) -> Iterator[None]:
-    """Errors of the library are about its parameters, which is wrong usage, or else about the data."""
+def _library_errors(model: Any) -> Iterator[None]:
+    """Give errors of the library an exit code: wrong usage for parameters, otherwise unsuitable data."""
     try:
         yield
     except (ValueError, TypeError) as error:
-        code = Exit.USAGE if is_about_parameters(error, model) else Exit.UNSUITABLE
-        raise Failure(in_one_line(error), code) from error
+        code = ExitCode.USAGE if is_about_parameters(error, model) else ExitCode.UNSUITABLE
+        raise CommandError(one_line(error), code) from error
     except MemoryError as error:
-        raise Failure(f"The data need more memory than there is: {in_one_line(error)}.", Exit.UNSUITABLE) from error
+        raise CommandError(
+            f"There is not enough memory for the data: {one_line(error)}.", ExitCode.UNSUITABLE
+        ) from error
 
 
 def _groups(method: Any, data: "Dataset") -> dict[str, Any]:
@@ -101,23 +101,25 @@ MODEL, READING, SETTINGS, LOSS, REPORT = "model.safetensors", "reading.json", "s
 
 
 @dataclass(frozen=True)
-class Saved:
-    """A model that a fit has left, and how its data were read."""
+class SavedModel:
+    """A saved model, and how its data were read and scaled."""
 
     model: Any
     recipe: "Recipe | None"
     scaling: "Scaling"
 
     @classmethod
-    def at(cls, path: Path) -> "Saved":
-        """The model of a folder or a file; a file alone knows nothing of how its data were read."""
+    def load(cls, path: Path) -> "SavedModel":
+        """Load the model of a folder or a file; without ``reading.json`` beside it, the recipe is unknown."""
         from deepnmf import load
         from deepnmf.reading import Recipe, Scaling
 
         file = path / MODEL if path.is_dir() else path
         if not file.exists():
-            raise Failure(f"There is no model {file}: expected a folder that fit has made.", Exit.UNREADABLE)
-        with failing_as(Exit.UNREADABLE, ValueError, TypeError, KeyError, OSError):
+            raise CommandError(
+                f"There is no model {file}: expected a folder written by deepnmf fit.", ExitCode.UNREADABLE
+            )
+        with errors_as(ExitCode.UNREADABLE, ValueError, TypeError, KeyError, OSError):
             model = load(file)
         reading = file.parent / READING
         if not reading.exists():
@@ -126,49 +128,51 @@ class Saved:
             content = json.loads(reading.read_text(encoding="utf-8"))
             return cls(model, Recipe.from_json(content["recipe"]), Scaling.from_json(content["scaling"]))
         except (ValueError, KeyError, TypeError, OSError) as error:
-            raise Failure(f"{reading} does not say how the data were read: {error!r}.", Exit.UNREADABLE) from error
+            raise CommandError(
+                f"{reading} does not say how the data were read: {error!r}.", ExitCode.UNREADABLE
+            ) from error
 
 
 def command_line() -> str:
-    """The command as it was typed."""
+    """Return the command as it was typed."""
     return shlex.join(["deepnmf", *sys.argv[1:]])
 
 
-def subject_of(model: Any, data: "Dataset") -> "Subject":
-    """The model at work on the data: the codes and scores of every layer, for tables, files and pages alike."""
-    from deepnmf.report.evaluation import Subject
+def evaluate(model: Any, data: "Dataset") -> "Evaluation":
+    """Compute the codes and scores of every layer once, for tables, files and pages."""
+    from deepnmf.report.evaluation import Evaluation
 
-    with failing_as(Exit.UNSUITABLE, ValueError):
-        return Subject.of(model, data.X, data.y, data.class_names, _recordings(data))
+    with errors_as(ExitCode.UNSUITABLE, ValueError):
+        return Evaluation.of(model, data.X, data.y, data.class_names, _recordings(data))
 
 
 def _recordings(data: "Dataset") -> Any:
-    """The name of each frame's recording."""
+    """Return the name of the recording of each row."""
     import numpy as np
 
     return None if data.groups is None else np.array(data.group_names)[data.groups]
 
 
 def write_results(
-    folder: Path, fit: Fit, data: "Dataset", scaling: "Scaling", subject: "Subject", codes_suffix: str
+    folder: Path, fit: TimedFit, data: "Dataset", scaling: "Scaling", evaluation: "Evaluation", codes_suffix: str
 ) -> None:
-    """Model, codes of every layer, losses, settings, and how to read more data alike."""
+    """Write the model, the codes of every layer, the losses, the settings and the recipe of the data."""
     fit.model.save(folder / MODEL)
-    for layer, codes in enumerate(subject.codes):
+    for layer, codes in enumerate(evaluation.codes):
         write_codes(folder / f"codes_{layer + 1}{codes_suffix}", codes, data.sample_names)
     losses = fit.model.loss_curve_
     write_table(folder / LOSS, {"sweep": range(1, len(losses) + 1), "loss": losses})
-    write_json(folder / SETTINGS, settings_of(fit, data, subject.scores))
-    write_reading(folder, data, scaling)
+    write_json(folder / SETTINGS, settings_summary(fit, data, evaluation.scores))
+    write_recipe(folder, data, scaling)
 
 
-def write_reading(folder: Path, data: "Dataset", scaling: "Scaling") -> None:
-    """How the data were read, for `Saved`."""
+def write_recipe(folder: Path, data: "Dataset", scaling: "Scaling") -> None:
+    """Write how the data were read and scaled, for `SavedModel`."""
     write_json(folder / READING, {"recipe": data.recipe.to_json(), "scaling": scaling.to_json()})
 
 
-def settings_of(fit: Fit, data: "Dataset", scores: list["LayerScore"]) -> dict[str, Any]:
-    """All that made the result, and what it is worth."""
+def settings_summary(fit: TimedFit, data: "Dataset", scores: list["LayerScore"]) -> dict[str, Any]:
+    """Return the settings of a fit and the scores of its layers."""
     return {
         "command": command_line(),
         "input": data.description,
@@ -186,30 +190,29 @@ def settings_of(fit: Fit, data: "Dataset", scores: list["LayerScore"]) -> dict[s
 
 
 def versions() -> dict[str, str]:
-    """Of what the numbers depend on."""
-    import numpy as np
-    import scipy
-    import sklearn
+    """Return the versions of the packages that the numbers depend on, by their names on PyPI."""
+    from deepnmf.report import html_file
 
-    found = {"deepnmf": __version__, "numpy": np.__version__, "scipy": scipy.__version__}
-    return found | {"scikit-learn": sklearn.__version__, "python": platform.python_version()}
+    return {package.lower(): version for package, version in html_file.versions().items()}
 
 
 def display_for(model: Any, data: "Dataset") -> "Display":
-    """How features and samples are to be drawn and called."""
-    from deepnmf.report.evaluation import display_of
+    """Return how features and samples of the data are drawn."""
+    from deepnmf.report.evaluation import display_for_model
 
-    return display_of(model, data.image_shape, data.feature_names, data.axis)
+    return display_for_model(model, data.image_shape, data.feature_names, data.axis)
 
 
-def write_page(path: Path, subject: "Subject", data: "Dataset", title: str, seconds: float | None = None) -> None:
-    """The page on which one sees what was learnt."""
-    from deepnmf.report.page import write_subject
+def write_report_page(
+    path: Path, evaluation: "Evaluation", data: "Dataset", title: str, seconds: float | None = None
+) -> None:
+    """Write the HTML report."""
+    from deepnmf.report.page import write_evaluation
 
-    write_subject(
-        subject,
+    write_evaluation(
+        evaluation,
         path,
-        display_for(subject.model, data),
+        display_for(evaluation.model, data),
         sample_names=data.sample_names,
         grouped=data.groups is not None,
         title=title,

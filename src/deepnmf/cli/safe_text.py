@@ -11,30 +11,34 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from typing import Any, TextIO, cast
 
-UNPRINTABLE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # what moves a cursor, and what is half a pair
+UNPRINTABLE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # control characters and surrogates
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # what a spreadsheet may take for the beginning of a formula
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # a spreadsheet may run text that begins with these
 NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?")
 
 
 def printable(text: str) -> str:
-    r"""Escape what a terminal would obey or could not show; line breaks stay.
+    r"""Escape control characters and surrogates, but not line breaks.
 
     Examples
     --------
     >>> print(printable("a\x1b[2Jb\udcff"))
     a\x1b[2Jb\udcff
     """
-    return UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return UNPRINTABLE.sub(_escaped, text)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode()
 
 
 def encodable(text: str) -> str:
-    """Escape what UTF-8 does not have: the bytes of file names in other encodings, and halves of pairs."""
+    """Escape surrogates, which UTF-8 cannot encode; Python uses them for bytes of file names that are not UTF-8."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def spreadsheet_text(text: str) -> str:
-    """Put an apostrophe before what a spreadsheet would run as a formula; a number stays one.
+    """Put an apostrophe before text that a spreadsheet would run as a formula; numbers stay as they are.
 
     Examples
     --------
@@ -47,8 +51,8 @@ def spreadsheet_text(text: str) -> str:
 # ---------------------------------------------------------------------------------------------- JSON
 
 
-def as_json(content: Any, indent: int | None = None) -> str:
-    """NumPy's numbers as numbers, tuples as lists, what is no number at all as null, and all else as text."""
+def json_text(content: Any, indent: int | None = None) -> str:
+    """Return JSON: NumPy numbers become numbers, tuples lists, NaN and infinity null, and other objects text."""
     return json.dumps(_plain(content), indent=indent, allow_nan=False)
 
 
@@ -67,16 +71,16 @@ def _plain(value: Any) -> Any:
 # ------------------------------------------------------------------------------------------- streams
 
 
-READER_LEFT = (errno.EPIPE, errno.EIO)  # a pipe that is closed, a terminal that is gone
+READER_CLOSED = (errno.EPIPE, errno.EIO)  # a closed pipe, a closed terminal
 
 
-class LastingStream:
+class RobustStream:
     """A text stream whose writes never fail.
 
-    What the encoding does not have is escaped. After the first error nothing more is written.
+    Characters that the encoding does not have are escaped. After the first error nothing more is written.
     """
 
-    buffer = None  # click would write past this stream into the one of a terminal in ASCII
+    buffer = None  # with a buffer, click would bypass this stream on a terminal in ASCII
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -84,20 +88,20 @@ class LastingStream:
 
     @property
     def error(self) -> OSError | None:
-        """Why text was lost; a reader that left has lost nothing."""
-        return None if self._error is None or self._error.errno in READER_LEFT else self._error
+        """The error of the first failed write, unless the reader closed the stream."""
+        return None if self._error is None or self._error.errno in READER_CLOSED else self._error
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        """Write what can be written."""
+        """Write the text unless an earlier write failed."""
         encoding = self._stream.encoding or "utf-8"
         self._try(self._stream.write, text.encode(encoding, "backslashreplace").decode(encoding))
         return len(text)
 
     def flush(self) -> None:
-        """Hand on what is in the buffer, if anyone takes it."""
+        """Flush the buffer unless an earlier write failed."""
         self._try(self._stream.flush)
 
     def _try(self, action: Callable[..., object], *arguments: str) -> None:
@@ -110,17 +114,17 @@ class LastingStream:
 
 
 @contextmanager
-def lasting_streams() -> Iterator[LastingStream]:
-    """Let nothing that is printed end a command; give back the standard output."""
-    output, errors = (LastingStream(stream or io.StringIO()) for stream in (sys.stdout, sys.stderr))  # None if closed
+def robust_streams() -> Iterator[RobustStream]:
+    """Make both standard streams robust; yield the standard output."""
+    output, errors = (RobustStream(stream or io.StringIO()) for stream in (sys.stdout, sys.stderr))  # None if closed
     with redirect_stdout(cast(TextIO, output)), redirect_stderr(cast(TextIO, errors)):
         yield output
 
 
 def _discard_buffer(stream: TextIO) -> None:
-    """Lead the stream to nowhere, since Python would fail to write its buffer at exit."""
-    with suppress(OSError):  # not every stream is a file of the system
+    """Redirect the stream to the null device, since Python would fail to flush its buffer at exit."""
+    with suppress(OSError):  # not every stream has a file descriptor
         descriptor = stream.fileno()
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, descriptor)
-        os.close(nowhere)
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, descriptor)
+        os.close(null)

@@ -1,4 +1,4 @@
-"""``deepnmf transform`` and ``deepnmf report``: a saved model applied to other data."""
+"""``deepnmf transform`` and ``deepnmf report``: apply a saved model to other data."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -6,54 +6,62 @@ from typing import Annotated, Any
 import typer
 
 from deepnmf.cli.destinations import check_file
-from deepnmf.cli.exits import Exit, Failure, answering, failing_as
-from deepnmf.cli.options import Debug, Fitted, Input, Json, Key, Labels, Names, Overwrite, QuietFlag, Source
-from deepnmf.cli.output import voice_for
-from deepnmf.cli.result_writer import whole_file, write_codes
-from deepnmf.cli.results import Saved, encoded, subject_of, write_page
+from deepnmf.cli.exits import CommandError, ExitCode, error_handling, errors_as
+from deepnmf.cli.options import DataSource, Debug, Input, Json, Key, Labels, ModelPath, Names, Overwrite, Quiet
+from deepnmf.cli.output import messages_for
+from deepnmf.cli.result_writer import atomic_file, write_codes
+from deepnmf.cli.results import SavedModel, encode_layer, evaluate, write_report_page
 
 CODE_SUFFIXES = (".csv", ".parquet")
 
 
 def transform(
-    model: Fitted,
+    model: ModelPath,
     input: Input,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The file of codes, .csv or .parquet.")] = Path(
+    output: Annotated[Path, typer.Option("--output", "-o", help="File for the codes, .csv or .parquet.")] = Path(
         "codes.csv"
     ),
-    layer: Annotated[int | None, typer.Option(min=1, help="The layer, from 1 upwards; by default the top one.")] = None,
+    layer: Annotated[
+        int | None, typer.Option(min=1, help="Number of the layer, 1 for the lowest; by default the top layer.")
+    ] = None,
     names: Names = None,
     key: Key = None,
     overwrite: Overwrite = False,
     json: Json = False,
-    quiet: QuietFlag = False,
+    quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write the codes of other data, read and scaled as the data of the fit were."""
-    voice = voice_for(json, quiet)
-    with answering(voice, debug):
+    """Write the codes of other data, which are read and scaled in the same way as the data of the fit."""
+    messages = messages_for(json, quiet)
+    with error_handling(messages, debug):
         _check_suffix(output)
         check_file(output, overwrite)
-        saved = Saved.at(model)
+        saved = SavedModel.load(model)
         index = _index(layer, saved.model)
-        data = Source(input, names=names, key=key).read_like(saved.recipe, saved.scaling, voice)
-        with voice.working("encoding"):
-            codes = encoded(saved.model, data, index)
-        with whole_file(output) as beside:
-            write_codes(beside, codes, data.sample_names)
-        voice.said(f"Codes of layer {index + 1}, {codes.shape[0]} x {codes.shape[1]}, are in {output}.")
-        voice.told("result", output=str(output), layer=index + 1, shape=list(codes.shape), exit_code=int(Exit.DONE))
+        data = DataSource(input, names=names, key=key).read_like(saved.recipe, saved.scaling, messages)
+        with messages.activity("encoding"):
+            codes = encode_layer(saved.model, data, index)
+        with atomic_file(output) as temporary:
+            write_codes(temporary, codes, data.sample_names)
+        messages.info(f"The codes of layer {index + 1} ({codes.shape[0]} x {codes.shape[1]}) are in {output}.")
+        messages.event(
+            "result", output=str(output), layer=index + 1, shape=list(codes.shape), exit_code=int(ExitCode.DONE)
+        )
 
 
 def _check_suffix(output: Path) -> None:
     if output.suffix.lower() not in CODE_SUFFIXES:
-        raise Failure(f"--output is {output}: expected a file ending in {' or '.join(CODE_SUFFIXES)}.", Exit.USAGE)
+        raise CommandError(
+            f"--output is {output}: expected a file ending in {' or '.join(CODE_SUFFIXES)}.", ExitCode.USAGE
+        )
 
 
 def _index(layer: int | None, model: Any) -> int:
     depth = len(model.features_)
     if layer is not None and layer > depth:
-        raise Failure(f"--layer is {layer}, but the model has {depth} layers: expected 1 to {depth}.", Exit.USAGE)
+        raise CommandError(
+            f"--layer is {layer}, but the model has {depth} layers: expected 1 to {depth}.", ExitCode.USAGE
+        )
     return (layer or depth) - 1
 
 
@@ -61,25 +69,25 @@ def _index(layer: int | None, model: Any) -> int:
 
 
 def report(
-    model: Fitted,
+    model: ModelPath,
     input: Input,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = Path("report.html"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="File for the page.")] = Path("report.html"),
     labels: Labels = None,
     names: Names = None,
     key: Key = None,
     overwrite: Overwrite = False,
     json: Json = False,
-    quiet: QuietFlag = False,
+    quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Write the page of a fitted model at work on data, read and scaled as the data of the fit were."""
-    voice = voice_for(json, quiet)
-    with answering(voice, debug):
+    """Write the report of a model on other data, which are read and scaled in the same way as the data of the fit."""
+    messages = messages_for(json, quiet)
+    with error_handling(messages, debug):
         check_file(output, overwrite)
-        saved = Saved.at(model)
-        data = Source(input, labels, names, key).read_like(saved.recipe, saved.scaling, voice)
+        saved = SavedModel.load(model)
+        data = DataSource(input, labels, names, key).read_like(saved.recipe, saved.scaling, messages)
         title = f"{type(saved.model).__name__} on {input.name}"
-        with voice.working("writing"), whole_file(output) as beside, failing_as(Exit.UNSUITABLE, ValueError):
-            write_page(beside, subject_of(saved.model, data), data, title)
-        voice.said(f"The page is {output}.")
-        voice.told("result", output=str(output), exit_code=int(Exit.DONE))
+        with messages.activity("writing"), atomic_file(output) as temporary, errors_as(ExitCode.UNSUITABLE, ValueError):
+            write_report_page(temporary, evaluate(saved.model, data), data, title)
+        messages.info(f"The report is {output}.")
+        messages.event("result", output=str(output), exit_code=int(ExitCode.DONE))

@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 from deepnmf.arrays import Array, Matrix
 from deepnmf.models.factorization import Factorization
 from deepnmf.models.labels import UNKNOWN
-from deepnmf.plotting.sample_groups import ClassNames, Groups, groups_of
+from deepnmf.plotting.sample_groups import ClassNames, Groups, label_or_cluster_groups
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +26,7 @@ CATEGORIES = ("#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377")
 MARKERS = ("o", "s", "^", "D")
 
 
-def axes_of(width: float, height: float) -> tuple["Figure", "Axes"]:
+def figure_with_panel(width: float, height: float) -> tuple["Figure", "Axes"]:
     """A figure of so many inches with one panel, without the lines that say nothing."""
     from matplotlib.figure import Figure  # noqa: PLC0415 - importing deepnmf stays light
 
@@ -68,7 +68,7 @@ def plot_loss(model: Factorization) -> "Figure":
 
     check_is_fitted(model)
     losses = np.asarray(model.loss_curve_)
-    figure, panel = axes_of(6.0, 3.2)
+    figure, panel = figure_with_panel(6.0, 3.2)
     panel.plot(1 + np.arange(len(losses)), losses, color=ACCENT, linewidth=1.5, marker="." if len(losses) < 30 else "")
     if losses.size and losses.min() > 0 and losses.max() > WIDE_RANGE * losses.min():
         panel.set_yscale("log")
@@ -88,24 +88,24 @@ FEWEST_FOR_TSNE = 100
 SWEEPS = 400  # where a map of some hundred rows has settled
 
 
-class Plane(NamedTuple):
+class Embedding(NamedTuple):
     """One point a row, and the method that placed them."""
 
     method: str
     points: Array
 
 
-def chosen_rows(n_samples: int, limit: int = MOST_POINTS) -> Array:
+def sampled_rows(n_samples: int, limit: int = MOST_POINTS) -> Array:
     """Rows to place: all, or a fixed random choice, in their order."""
     if n_samples <= limit:
         return np.arange(n_samples)
     return np.sort(np.random.default_rng(0).choice(n_samples, limit, replace=False))
 
 
-def plane(codes: Array) -> Plane:
+def embedding(codes: Array) -> Embedding:
     """t-SNE with a fixed seed; PCA where there are few rows or nothing to unfold."""
     if len(codes) < FEWEST_FOR_TSNE or codes.shape[1] < 3:
-        return Plane("PCA", _principal(codes))
+        return Embedding("PCA", _principal(codes))
     from sklearn.manifold import TSNE  # noqa: PLC0415 - importing deepnmf stays light
 
     start = _principal(codes)
@@ -113,7 +113,7 @@ def plane(codes: Array) -> Plane:
     # One thread: the sums of several come in an order of their own, and with them another map.
     with threadpool_limits(1):
         tsne = TSNE(init=start, random_state=0, angle=0.7, max_iter=SWEEPS)
-        return Plane("t-SNE", tsne.fit_transform(np.ascontiguousarray(codes, dtype=np.float64)))
+        return Embedding("t-SNE", tsne.fit_transform(np.ascontiguousarray(codes, dtype=np.float64)))
 
 
 def _principal(codes: Array) -> Array:
@@ -166,10 +166,10 @@ def plot_codes(
     """
     check_is_fitted(model)
     codes = model.encode(X, layer)
-    groups = groups_of(y, codes, class_names)
-    rows = chosen_rows(len(codes))
-    method, points = plane(codes[rows])
-    figure, panel = axes_of(6.0, 4.4)
+    groups = label_or_cluster_groups(y, codes, class_names)
+    rows = sampled_rows(len(codes))
+    method, points = embedding(codes[rows])
+    figure, panel = figure_with_panel(6.0, 4.4)
     _scatter(panel, points, groups, groups.places[rows])
     number = layer % len(model.features_) + 1
     title = f"{type(model).__name__}, codes of layer {number}: {method} of {len(rows)} samples by {groups.kind}"

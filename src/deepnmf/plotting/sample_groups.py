@@ -32,12 +32,12 @@ class Groups:
         return np.flatnonzero(self.places != UNKNOWN)
 
 
-def groups_of(y: Any, codes: Array, class_names: ClassNames = None) -> Groups:
+def label_or_cluster_groups(y: Any, codes: Array, class_names: ClassNames = None) -> Groups:
     """Classes where labels are known, else clusters of the codes, as many as these have columns, up to ten."""
-    return labelled(y, len(codes), class_names) or clustered(codes, min(codes.shape[1], MOST_CLUSTERS))
+    return label_groups(y, len(codes), class_names) or cluster_groups(codes, min(codes.shape[1], MOST_CLUSTERS))
 
 
-def labelled(y: Any, n_samples: int, class_names: ClassNames = None) -> Groups | None:
+def label_groups(y: Any, n_samples: int, class_names: ClassNames = None) -> Groups | None:
     """Samples by their labels; None where none is known. Of several attributes the last, the top layer's, counts."""
     classes, places = split_labels(_last_column(y), n_samples)
     if not len(classes):
@@ -45,7 +45,7 @@ def labelled(y: Any, n_samples: int, class_names: ClassNames = None) -> Groups |
     return Groups("class", tuple(_name(label, class_names) for label in classes.tolist()), places)
 
 
-def recorded(groups: Any, n_samples: int) -> Groups | None:
+def recording_groups(groups: Any, n_samples: int) -> Groups | None:
     """Samples by the recording they belong to; None where there is one only, or too many."""
     ids = check_groups(groups, n_samples)
     _, first, places = np.unique(ids, return_index=True, return_inverse=True)
@@ -55,13 +55,13 @@ def recorded(groups: Any, n_samples: int) -> Groups | None:
     return Groups("group", tuple(str(ids[row]) for row in first[order]), np.argsort(order)[places])
 
 
-def clustered(codes: Array, n_clusters: int) -> Groups:
+def cluster_groups(codes: Array, n_clusters: int) -> Groups:
     """Samples by k-means on their codes."""
-    places = clusters(codes, n_clusters)
+    places = kmeans_clusters(codes, n_clusters)
     return Groups("cluster", tuple(f"cluster {number}" for number in range(int(places.max()) + 1)), places)
 
 
-def clusters(codes: Array, n_clusters: int) -> Array:
+def kmeans_clusters(codes: Array, n_clusters: int) -> Array:
     """k-means on one thread: on few samples, threads on a busy machine only wait for each other."""
     from sklearn.cluster import KMeans  # noqa: PLC0415 - importing deepnmf stays light
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.reading.dataset import ReadingError, counted
+from deepnmf.reading.dataset import ReadingError, count_text
 
 UNKNOWN = -1
 NUMERAL = re.compile(r"[+-]?(nan|(\d+\.?\d*|\.\d+)(e[+-]?\d{1,9})?)", re.ASCII | re.IGNORECASE)
@@ -34,13 +34,13 @@ def from_names(names: Sequence[str]) -> tuple[Array, tuple[str, ...]]:
     return _looked_up(names, dict(zip(found, range(len(found)), strict=True))), tuple(found)
 
 
-def classes_in_words(y: Array | None, source: str) -> str:
+def class_count_text(y: Array | None, source: str) -> str:
     """How many classes there are and where they come from, in words; nothing without labels."""
     if y is None:
         return ""
     n_classes, n_unknown = len(np.unique(y[y != UNKNOWN])), int(np.sum(y == UNKNOWN))
-    unknown = f" ({counted(n_unknown, 'sample')} without)" if n_unknown else ""
-    return f"{counted(n_classes, 'class')} {source}{unknown}"
+    unknown = f" ({count_text(n_unknown, 'sample')} without)" if n_unknown else ""
+    return f"{count_text(n_classes, 'class')} {source}{unknown}"
 
 
 def _flat(values: Any, n_samples: int, where: str) -> Array:

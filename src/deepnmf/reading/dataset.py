@@ -22,21 +22,21 @@ class ReadingError(ValueError):
     """An input that cannot be read; its text is a sentence that names the file, what was found and what is expected."""
 
     def __init__(self, sentence: str) -> None:
-        super().__init__(legible(sentence))
+        super().__init__(utf8_text(sentence))
 
 
-def legible(name: str) -> str:
+def utf8_text(name: str) -> str:
     """Text that can be written anywhere: what stands for bytes of a file's name that are not UTF-8 is escaped."""
     return name.encode("utf-8", "backslashreplace").decode()
 
 
-def said(error: BaseException) -> str:
+def library_message(error: BaseException) -> str:
     """What a library says of a broken file, as part of a sentence: some say it in several lines, some say nothing."""
     text = " ".join(str(error).split()).rstrip(".") or type(error).__name__
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
 
 
-def needed(module: str, package: str, what: str) -> Any:
+def import_optional(module: str, package: str, what: str) -> Any:
     """Import what a format needs, or say how to get it."""
     try:
         return import_module(module)
@@ -169,27 +169,27 @@ class Request:
         """The columns that a model was fitted on."""
         return None if self.like is None else self.like.feature_names
 
-    def remembered(self, setting: str) -> Any:
+    def recipe_setting(self, setting: str) -> Any:
         """A setting of the file that a model was fitted on, or None."""
         return None if self.like is None else self.like.settings.get(setting)
 
-    def tell(self, read: int, total: int) -> None:
+    def report_progress(self, read: int, total: int) -> None:
         """Say how far the reading is."""
         if self.on_bytes is not None:
             self.on_bytes(read, total)
 
 
-def sentence(path: Path, *parts: str) -> str:
+def description_of(path: Path, *parts: str) -> str:
     """Join the parts that there are to the description of what was read."""
-    return legible(f"{path.name}: {', '.join(part for part in parts if part)}.")
+    return utf8_text(f"{path.name}: {', '.join(part for part in parts if part)}.")
 
 
-def rows_and_columns(X: Matrix, sample: str = "sample", feature: str = "feature") -> str:
+def size_text(X: Matrix, sample: str = "sample", feature: str = "feature") -> str:
     """How much was read, in words."""
-    return f"{counted(X.shape[0], sample)} of {counted(X.shape[1], feature)}"
+    return f"{count_text(X.shape[0], sample)} of {count_text(X.shape[1], feature)}"
 
 
-def counted(number: int, noun: str) -> str:
+def count_text(number: int, noun: str) -> str:
     """A number and what it counts."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}{'es' if noun.endswith('s') else 's'}"
 

@@ -18,7 +18,7 @@ from typing import IO, Any
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.reading.dataset import Dataset, ReadingError, Request, counted, needed, said
+from deepnmf.reading.dataset import Dataset, ReadingError, Request, count_text, import_optional, library_message
 from deepnmf.reading.tables import Columns
 
 # ------------------------------------------------------------------------------------ the first line
@@ -62,7 +62,9 @@ class Layout:
         """Say what is wrong with a row."""
         expected = len(self.header)
         if len(row) != expected:
-            return ReadingError(f"{path}, line {line}: {counted(len(row), 'cell')}, but the first line has {expected}.")
+            return ReadingError(
+                f"{path}, line {line}: {count_text(len(row), 'cell')}, but the first line has {expected}."
+            )
         wrong = next((j for j in columns.features if row[j].strip() and not _is_number(row[j])), columns.features[0])
         return ReadingError(
             f"{path}, line {line}, column {self.header[wrong]!r}: {row[wrong]!r} is not a number; "
@@ -98,7 +100,7 @@ Block = tuple[Array, dict[int, list[Any]]]
 
 def wide_blocks(request: Request, layout: Layout, columns: Columns) -> Iterator[Block]:
     """Blocks of one row: the features' numbers, and the cells of columns of text."""
-    pyarrow = needed("pyarrow", "pyarrow", "tables")
+    pyarrow = import_optional("pyarrow", "pyarrow", "tables")
     size = request.path.stat().st_size
     with request.path.open("rb") as file:
         text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
@@ -111,13 +113,13 @@ def wide_blocks(request: Request, layout: Layout, columns: Columns) -> Iterator[
                 raise layout.fault(row, line, columns, request.path) from error
             if len(row) != len(layout.header) or len(numbers) != len(columns.features):
                 raise layout.fault(row, line, columns, request.path)
-            request.tell(file.tell(), size)
+            request.report_progress(file.tell(), size)
             yield numbers.reshape(1, -1), {place: [row[place]] for place in columns.texts}
 
 
 def _row_numbers(cells: Sequence[str]) -> Array:
     """Numbers of a row, which pyarrow reads as those of a column, by the same rules as those of other tables."""
-    pyarrow, csv = needed("pyarrow", "pyarrow", "tables"), needed("pyarrow.csv", "pyarrow", "tables")
+    pyarrow, csv = import_optional("pyarrow", "pyarrow", "tables"), import_optional("pyarrow.csv", "pyarrow", "tables")
     column = "\n".join([*cells, ""]).encode()
     table = csv.read_csv(
         pyarrow.BufferReader(column),
@@ -175,14 +177,17 @@ def _count_ends(block: bytes) -> int:
 
 def _blocks(request: Request, layout: Layout, columns: Columns) -> Iterator[Block]:
     """Blocks of rows, columns called by their places: names of columns need not differ to pyarrow then."""
-    pyarrow, arrow_csv = needed("pyarrow", "pyarrow", "tables"), needed("pyarrow.csv", "pyarrow", "tables")
+    pyarrow, arrow_csv = (
+        import_optional("pyarrow", "pyarrow", "tables"),
+        import_optional("pyarrow.csv", "pyarrow", "tables"),
+    )
     size = request.path.stat().st_size
     with request.path.open("rb") as file:
         try:
             reader = arrow_csv.open_csv(file, **_options(pyarrow, arrow_csv, layout, columns))
             with closing(reader):
                 for batch in reader:
-                    request.tell(file.tell(), size)
+                    request.report_progress(file.tell(), size)
                     cells = {place: batch.column(str(place)).to_pylist() for place in columns.texts}
                     yield _batch_numbers(batch, len(columns.features)), cells
         except pyarrow.ArrowInvalid as error:
@@ -215,7 +220,7 @@ def _located(error: Exception, path: Path, layout: Layout, columns: Columns) -> 
     """Name line and column; pyarrow counts rows without the empty ones."""
     number = ROW_NUMBER.search(str(error))
     if number is None:
-        return ReadingError(f"{path} cannot be read as a table: {said(error)}.")
+        return ReadingError(f"{path} cannot be read as a table: {library_message(error)}.")
     with path.open(encoding="utf-8", errors="replace", newline="") as file:
         place = int(number[1]) - 1
         line, row = next(islice(rows_of(file, layout.delimiter), place, None), (0, []))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from deepnmf.arrays import Array
 from deepnmf.reading.classes import from_names
-from deepnmf.reading.dataset import ReadingError, legible, said
+from deepnmf.reading.dataset import ReadingError, library_message, utf8_text
 
 NUMBERED = re.compile(r"[\s_.-]*\d+$")
 
@@ -34,14 +34,14 @@ class Files:
     @property
     def names(self) -> tuple[str, ...]:
         """Each file's path within the folder."""
-        return tuple(legible(path.relative_to(self.folder).as_posix()) for path in self.paths)
+        return tuple(utf8_text(path.relative_to(self.folder).as_posix()) for path in self.paths)
 
     def classes(self) -> tuple[Array | None, tuple[str, ...] | None, str]:
         """Each file's class, the classes' names, and where they come from: subfolders, else names but for a number."""
-        tops = [legible(path.relative_to(self.folder).parts[0]) for path in self.paths]
+        tops = [utf8_text(path.relative_to(self.folder).parts[0]) for path in self.paths]
         if all(len(path.relative_to(self.folder).parts) > 1 for path in self.paths):
             return (*from_names(tops), "(subfolders)") if len(set(tops)) > 1 else (None, None, "")
-        stems = [NUMBERED.sub("", legible(path.stem)) for path in self.paths]
+        stems = [NUMBERED.sub("", utf8_text(path.stem)) for path in self.paths]
         counts = Counter(stems)
         if len(counts) > 1 and min(counts.values()) > 1 and "" not in counts:
             return (*from_names(stems), "(names of files)")
@@ -55,7 +55,7 @@ def _walk(folder: Path, seen: dict[tuple[int, int], Path]) -> Iterator[Path]:
         visible = [entry for entry in os.scandir(folder) if not entry.name.startswith(".")]
         inside = [(Path(entry), entry.is_dir()) for entry in visible]
     except OSError as error:
-        raise ReadingError(f"{folder} cannot be read: {error.strerror or said(error)}.") from error
+        raise ReadingError(f"{folder} cannot be read: {error.strerror or library_message(error)}.") from error
     for path, is_folder in inside:
         if is_folder:
             yield from _walk(path, seen)

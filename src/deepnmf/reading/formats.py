@@ -9,7 +9,16 @@ from pathlib import Path
 import numpy as np
 
 from deepnmf.reading import delimited, hdf5, images, matlab, matrix_files, sounds, tables, texts
-from deepnmf.reading.dataset import Dataset, OnBytes, ReadingError, Recipe, Request, closest, counted, said
+from deepnmf.reading.dataset import (
+    Dataset,
+    OnBytes,
+    ReadingError,
+    Recipe,
+    Request,
+    closest,
+    count_text,
+    library_message,
+)
 from deepnmf.reading.folder_files import Files
 
 
@@ -31,8 +40,8 @@ def read_folder(request: Request) -> Dataset:
     recordings = Files.below(request.path, sounds.SUFFIXES)
     if pictures.paths and recordings.paths:
         raise ReadingError(
-            f"{request.path} holds {counted(len(pictures.paths), 'image')} and "
-            f"{counted(len(recordings.paths), 'sound')}: expected one kind."
+            f"{request.path} holds {count_text(len(pictures.paths), 'image')} and "
+            f"{count_text(len(recordings.paths), 'sound')}: expected one kind."
         )
     if request.size is not None and not pictures.paths:
         raise ReadingError(f"{request.path} holds no images: leave out --size.")
@@ -118,9 +127,9 @@ def read(
     except ReadingError:
         raise
     except OSError as error:
-        raise ReadingError(f"{path} cannot be read: {error.strerror or said(error)}.") from error
+        raise ReadingError(f"{path} cannot be read: {error.strerror or library_message(error)}.") from error
     except Exception as error:  # what a damaged file makes of its parser can be anything
-        raise ReadingError(f"{path} is not a whole {_noun(request.path)}: {said(error)}.") from error
+        raise ReadingError(f"{path} is not a whole {_noun(request.path)}: {library_message(error)}.") from error
     return _as_floats(_pictured(_aligned(_checked(found, request.path), request), request))
 
 

@@ -8,18 +8,18 @@ import numpy as np
 from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.reading.classes import classes, classes_in_words
+from deepnmf.reading.classes import class_count_text, classes
 from deepnmf.reading.dataset import (
     Dataset,
     Names,
     ReadingError,
     Request,
     closest,
-    counted,
-    needed,
-    rows_and_columns,
-    said,
-    sentence,
+    count_text,
+    description_of,
+    import_optional,
+    library_message,
+    size_text,
 )
 from deepnmf.sparse_parts import from_parts
 
@@ -87,7 +87,7 @@ class Group:
 
 
 def _h5py() -> Any:
-    return needed("h5py", "h5py", "HDF5 files")
+    return import_optional("h5py", "h5py", "HDF5 files")
 
 
 # --------------------------------------------------------------------------------------------- .h5ad
@@ -98,16 +98,16 @@ SPARSE = {"csr_matrix": "csr", "csc_matrix": "csc"}
 
 def read_h5ad(request: Request) -> Dataset:
     """X, the names of genes and cells, and a column of the cells as labels."""
-    h5py = needed("h5py", "h5py", ".h5ad files")
+    h5py = import_optional("h5py", "h5py", ".h5ad files")
     try:
         file = h5py.File(request.path, "r")
     except OSError as error:
-        raise ReadingError(f"{request.path} is not an HDF5 file: {said(error)}.") from error
+        raise ReadingError(f"{request.path} is not an HDF5 file: {library_message(error)}.") from error
     with file:
         try:
             return _read(Group(file, request.path), request)
         except (KeyError, AttributeError, TypeError) as error:
-            raise ReadingError(f"{request.path} is not laid out as an .h5ad file: {said(error)}.") from error
+            raise ReadingError(f"{request.path} is not laid out as an .h5ad file: {library_message(error)}.") from error
 
 
 def _read(file: Group, request: Request) -> Dataset:
@@ -116,11 +116,11 @@ def _read(file: Group, request: Request) -> Dataset:
     return Dataset(
         X,
         "table",
-        sentence(
+        description_of(
             request.path,
-            rows_and_columns(X, "cell", "gene"),
+            size_text(X, "cell", "gene"),
             "sparse" if sparse.issparse(X) else "",
-            classes_in_words(y, f"in obs column {request.labels!r}"),
+            class_count_text(y, f"in obs column {request.labels!r}"),
         ),
         y=y,
         class_names=class_names,
@@ -137,11 +137,11 @@ def _matrix(stored: Any, request: Request) -> Matrix:
     try:
         return from_parts(form, stored["data"], stored["indices"], stored["indptr"], stored.attrs["shape"])
     except ValueError as error:
-        raise ReadingError(f"{request.path} does not hold a valid sparse matrix: {said(error)}.") from error
+        raise ReadingError(f"{request.path} does not hold a valid sparse matrix: {library_message(error)}.") from error
 
 
 def _labels(obs: Any, n_samples: int, request: Request) -> tuple[Array | None, Names | None]:
-    name = request.labels or request.remembered("labels")
+    name = request.labels or request.recipe_setting("labels")
     if name is None or (request.labels is None and name not in obs):
         return None, None
     if name not in obs:
@@ -168,7 +168,9 @@ def _values(stored: Any) -> Array:
 def _index(file: Group, frame: str, length: int, request: Request) -> Names:
     names = _column(file[frame][_text(file[frame].attrs["_index"])])
     if len(names) != length:
-        raise ReadingError(f"{request.path}: {frame} has {counted(len(names), 'name')}, and X has room for {length}.")
+        raise ReadingError(
+            f"{request.path}: {frame} has {count_text(len(names), 'name')}, and X has room for {length}."
+        )
     return tuple(map(str, names))
 
 

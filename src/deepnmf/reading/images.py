@@ -9,8 +9,16 @@ from typing import Any, TypeVar
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.reading.classes import classes_in_words
-from deepnmf.reading.dataset import Dataset, ReadingError, Request, counted, needed, said, sentence
+from deepnmf.reading.classes import class_count_text
+from deepnmf.reading.dataset import (
+    Dataset,
+    ReadingError,
+    Request,
+    count_text,
+    description_of,
+    import_optional,
+    library_message,
+)
 from deepnmf.reading.folder_files import Files
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".bmp", ".gif", ".tif", ".tiff", ".webp")
@@ -34,23 +42,23 @@ class Header:
 
 def read_images(files: Files, request: Request) -> Dataset:
     """All images in one size: that of the model, that asked for, their own, or a common one."""
-    headers = [_seen(path, partial(_header, path)) for path in files.paths]
+    headers = [_with_image(path, partial(_header, path)) for path in files.paths]
     _check_one_scale(headers, files)
     shapes = [header.shape for header in headers]
     height, width = shape = _shape(shapes, request)
     X = np.empty((len(files.paths), height * width))
     for row, path in zip(X, files.paths, strict=True):
-        row[:] = _seen(path, lambda image: _grey(image, shape)).ravel()
+        row[:] = _with_image(path, lambda image: _grey(image, shape)).ravel()
     y, class_names, source = files.classes()
     return Dataset(
         X,
         "images",
-        sentence(
+        description_of(
             files.folder,
-            f"{counted(len(X), 'grey image')} of {height} x {width} pixels",
+            f"{count_text(len(X), 'grey image')} of {height} x {width} pixels",
             f"resized from {_spread(shapes)}" if set(shapes) != {shape} else "",
             "" if headers[0].has_white else "values as stored",
-            classes_in_words(y, source),
+            class_count_text(y, source),
         ),
         y=y,
         class_names=class_names,
@@ -109,7 +117,7 @@ def _white(image: Any) -> float | None:
 
 
 def _upright(image: Any) -> Any:
-    return needed("PIL.ImageOps", "pillow", "images").exif_transpose(image)
+    return import_optional("PIL.ImageOps", "pillow", "images").exif_transpose(image)
 
 
 def _values(image: Any) -> Array:
@@ -120,14 +128,14 @@ def _values(image: Any) -> Array:
 
 
 def _resized(values: Array, shape: tuple[int, int]) -> Array:
-    Image = needed("PIL.Image", "pillow", "images")
+    Image = import_optional("PIL.Image", "pillow", "images")
     stored = Image.fromarray(values if values.dtype == np.uint8 else values.astype(np.float32))
     return np.asarray(stored.resize(shape[::-1]))
 
 
-def _seen(path: Path, look: Callable[[Any], T]) -> T:
+def _with_image(path: Path, look: Callable[[Any], T]) -> T:
     """What a look at the image gives, or a sentence."""
-    Image = needed("PIL.Image", "pillow", "images")
+    Image = import_optional("PIL.Image", "pillow", "images")
     try:
         # Pillow maps a file that it opens by its name, and scrambles the pixels of a rotated TIFF then.
         with path.open("rb") as file, Image.open(file, formats=FORMATS) as image:
@@ -135,4 +143,4 @@ def _seen(path: Path, look: Callable[[Any], T]) -> T:
     except ReadingError:
         raise
     except Exception as error:  # what a damaged file makes of its parser can be anything
-        raise ReadingError(f"{path} is not a whole image: {said(error)}.") from error
+        raise ReadingError(f"{path} is not a whole image: {library_message(error)}.") from error

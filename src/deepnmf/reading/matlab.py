@@ -10,10 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.reading.dataset import Dataset, ReadingError, Request, closest, needed, said
+from deepnmf.reading.dataset import Dataset, ReadingError, Request, closest, import_optional, library_message
 from deepnmf.reading.hdf5 import Group
-from deepnmf.reading.matrix_files import described
-from deepnmf.reading.numpy_files import Stored, is_matrix
+from deepnmf.reading.matrix_files import annotated_dataset
+from deepnmf.reading.numpy_files import StoredArray, is_matrix
 from deepnmf.sparse_parts import from_parts, valid
 
 NUMBERS = {"double": "f8", "single": "f4", "sparse": "f8", "logical": "u1"}
@@ -24,11 +24,11 @@ def read_mat(request: Request) -> Dataset:
     """The matrix under ``fea``, that of `key`, or the only one; labels under ``gnd``."""
     with _variables(request.path) as content:
         X = content[_key(content, request)][()]
-        return described(X, content, request, default_labels="gnd")
+        return annotated_dataset(X, content, request, default_labels="gnd")
 
 
 @contextmanager
-def _variables(path: Path) -> Iterator[Mapping[str, Stored]]:
+def _variables(path: Path) -> Iterator[Mapping[str, StoredArray]]:
     """Variables by their names, each of which is read when it is needed."""
     from scipy.io import whosmat
 
@@ -44,10 +44,10 @@ def _variables(path: Path) -> Iterator[Mapping[str, Stored]]:
 
 
 def _broken(path: Path, error: Exception) -> ReadingError:
-    return ReadingError(f"{path} is not a whole MATLAB file: {said(error)}.")
+    return ReadingError(f"{path} is not a whole MATLAB file: {library_message(error)}.")
 
 
-def _key(content: Mapping[str, Stored], request: Request) -> str:
+def _key(content: Mapping[str, StoredArray], request: Request) -> str:
     if request.key is not None:
         if request.key not in content:
             raise ReadingError(
@@ -100,8 +100,8 @@ def _plain(value: Any) -> Matrix:
 
 
 @contextmanager
-def _of_hdf5(path: Path) -> Iterator[Mapping[str, Stored]]:
-    h5py = needed("h5py", "h5py", "MATLAB 7.3 files")
+def _of_hdf5(path: Path) -> Iterator[Mapping[str, StoredArray]]:
+    h5py = import_optional("h5py", "h5py", "MATLAB 7.3 files")
     try:
         with h5py.File(path, "r") as file:
             group = Group(file, path)
@@ -110,7 +110,7 @@ def _of_hdf5(path: Path) -> Iterator[Mapping[str, Stored]]:
         raise _broken(path, error) from error
 
 
-def _by_columns(stored: Any) -> Stored | None:
+def _by_columns(stored: Any) -> StoredArray | None:
     if "MATLAB_sparse" in stored.attrs:
         return SparseByColumns(stored)
     return DenseByColumns(stored) if hasattr(stored, "dtype") and stored.dtype.kind in "biuf" else None

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.reading.classes import classes, classes_in_words
+from deepnmf.reading.classes import class_count_text, classes
 from deepnmf.reading.dataset import (
     Dataset,
     Kind,
@@ -18,12 +18,12 @@ from deepnmf.reading.dataset import (
     ReadingError,
     Request,
     closest,
-    counted,
-    rows_and_columns,
-    said,
-    sentence,
+    count_text,
+    description_of,
+    library_message,
+    size_text,
 )
-from deepnmf.reading.numpy_files import Stored, is_matrix, opened, unpacked_bytes
+from deepnmf.reading.numpy_files import StoredArray, is_matrix, open_arrays, unpacked_bytes
 from deepnmf.sparse_parts import FORMS, from_parts
 
 FEATURE_NAMES = ("feature_names", "vocabulary", "gene_names", "gene_ids")
@@ -33,7 +33,7 @@ MOST_TIMES, LITTLE = 10, 2**26  # as much memory as X, and bytes that never coun
 
 def read_npy(request: Request) -> Dataset:
     """One dense matrix."""
-    with opened(request.path) as stored:
+    with open_arrays(request.path) as stored:
         if isinstance(stored, Mapping):
             raise ReadingError(f"{request.path} is an archive of arrays: expected a single one, or the suffix .npz.")
         if len(stored.shape) != 2:
@@ -41,30 +41,33 @@ def read_npy(request: Request) -> Dataset:
                 f"{request.path} holds an array of shape {stored.shape}: expected a matrix, samples in rows."
             )
         X = stored[()]
-    return Dataset(X, "table", sentence(request.path, rows_and_columns(X)))
+    return Dataset(X, "table", description_of(request.path, size_text(X)))
 
 
 def read_npz(request: Request) -> Dataset:
     """A matrix under X, a sparse one in its parts, or the only matrix there is, and names and labels beside it."""
-    with opened(request.path) as stored:
+    with open_arrays(request.path) as stored:
         content = stored if isinstance(stored, Mapping) else {"X": stored}
         X = _sparse(content, request.path) if "indptr" in content else _dense(content, request)
-        return described(X, content, request, default_labels="y")
+        return annotated_dataset(X, content, request, default_labels="y")
 
 
-def described(X: Matrix, content: Mapping[str, Stored], request: Request, default_labels: str) -> Dataset:
+def annotated_dataset(X: Matrix, content: Mapping[str, StoredArray], request: Request, default_labels: str) -> Dataset:
     """X with the labels, names and image shape that lie beside it."""
     n_samples, n_features = X.shape
-    beside = Beside(content, request.path, most_bytes=max(LITTLE, MOST_TIMES * _bytes(X)))
+    beside = SideArrays(content, request.path, most_bytes=max(LITTLE, MOST_TIMES * _bytes(X)))
     y, class_names, label_key = _labels(beside, n_samples, request, default_labels)
     image_shape = _image_shape(beside, n_features)
-    what = f"{image_shape[0]} x {image_shape[1]} pixels" if image_shape else counted(n_features, "feature")
+    what = f"{image_shape[0]} x {image_shape[1]} pixels" if image_shape else count_text(n_features, "feature")
     stored = "sparse" if sparse.issparse(X) else ""
     return Dataset(
         X,
         _kind(image_shape, content),
-        sentence(
-            request.path, f"{counted(n_samples, 'sample')} of {what}", stored, classes_in_words(y, f"in {label_key!r}")
+        description_of(
+            request.path,
+            f"{count_text(n_samples, 'sample')} of {what}",
+            stored,
+            class_count_text(y, f"in {label_key!r}"),
         ),
         y=y,
         class_names=class_names,
@@ -75,10 +78,10 @@ def described(X: Matrix, content: Mapping[str, Stored], request: Request, defaul
 
 
 @dataclass(frozen=True)
-class Beside:
+class SideArrays:
     """Arrays that say something of X, and must not take much more memory than X does."""
 
-    content: Mapping[str, Stored]
+    content: Mapping[str, StoredArray]
     path: Path
     most_bytes: int = LITTLE
 
@@ -105,13 +108,13 @@ def _bytes(X: Matrix) -> int:
 # --------------------------------------------------------------------------------------- the matrix
 
 
-def _sparse(content: Mapping[str, Stored], path: Path) -> Matrix:
+def _sparse(content: Mapping[str, StoredArray], path: Path) -> Matrix:
     missing = [part for part in SPARSE_PARTS if part not in content]
     if missing:
         raise ReadingError(
             f"{path} has 'indptr' but not {missing[0]!r}: expected the parts of a sparse matrix, all four."
         )
-    beside = Beside(content, path)
+    beside = SideArrays(content, path)
     form = str(beside.read("format").astype(str)) if "format" in content else "csr"
     if form not in FORMS:
         raise ReadingError(f"{path} holds a sparse matrix in the form {form!r}: expected csr or csc.")
@@ -120,10 +123,10 @@ def _sparse(content: Mapping[str, Stored], path: Path) -> Matrix:
     except ReadingError:
         raise
     except ValueError as error:
-        raise ReadingError(f"{path} does not hold a valid sparse matrix: {said(error)}.") from error
+        raise ReadingError(f"{path} does not hold a valid sparse matrix: {library_message(error)}.") from error
 
 
-def _dense(content: Mapping[str, Stored], request: Request) -> Array:
+def _dense(content: Mapping[str, StoredArray], request: Request) -> Array:
     """The array that is asked for, X, or the only matrix."""
     if request.key is not None:
         return _under(content, request.key, request.path)
@@ -138,7 +141,7 @@ def _dense(content: Mapping[str, Stored], request: Request) -> Array:
     return content[matrices[0]][()]
 
 
-def _under(content: Mapping[str, Stored], name: str, path: Path) -> Array:
+def _under(content: Mapping[str, StoredArray], name: str, path: Path) -> Array:
     if name not in content:
         raise ReadingError(f"{path} has no array {name!r}: closest are {closest(name, content)}.")
     if len(content[name].shape) != 2:
@@ -149,7 +152,9 @@ def _under(content: Mapping[str, Stored], name: str, path: Path) -> Array:
 # ----------------------------------------------------------------------------- what is known besides
 
 
-def _labels(beside: Beside, n_samples: int, request: Request, default: str) -> tuple[Array | None, Names | None, str]:
+def _labels(
+    beside: SideArrays, n_samples: int, request: Request, default: str
+) -> tuple[Array | None, Names | None, str]:
     name, known = request.labels or default, beside.content
     if name not in known:
         if request.labels is None:
@@ -159,13 +164,13 @@ def _labels(beside: Beside, n_samples: int, request: Request, default: str) -> t
     return y, names or _class_names(beside, y), name
 
 
-def _class_names(beside: Beside, y: Array) -> Names | None:
+def _class_names(beside: SideArrays, y: Array) -> Names | None:
     """``class_names[y]``, where there are enough of them."""
     enough = math.prod(beside.shape("class_names") or (0,)) > y.max()
     return tuple(map(str, np.ravel(beside.read("class_names")).tolist())) if enough else None
 
 
-def _image_shape(beside: Beside, n_features: int) -> tuple[int, int] | None:
+def _image_shape(beside: SideArrays, n_features: int) -> tuple[int, int] | None:
     """Of the rows; a scene whose pixels are the rows is no picture of a feature."""
     if math.prod(beside.shape("image_shape") or (0,)) != 2:
         return None
@@ -175,14 +180,14 @@ def _image_shape(beside: Beside, n_features: int) -> tuple[int, int] | None:
     return (int(height), int(width)) if height * width == n_features else None
 
 
-def _first_names(beside: Beside, keys: tuple[str, ...], count: int) -> Names | None:
+def _first_names(beside: SideArrays, keys: tuple[str, ...], count: int) -> Names | None:
     for key in keys:
         if beside.shape(key) == (count,):
             return tuple(map(str, beside.read(key).tolist()))
     return None
 
 
-def _kind(image_shape: tuple[int, int] | None, content: Mapping[str, Stored]) -> Kind:
+def _kind(image_shape: tuple[int, int] | None, content: Mapping[str, StoredArray]) -> Kind:
     if image_shape is not None:
         return "images"
     return "texts" if "vocabulary" in content else "table"

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.lib import format as npy
 
 from deepnmf.arrays import Array
-from deepnmf.reading.dataset import ReadingError, said
+from deepnmf.reading.dataset import ReadingError, library_message
 
 # ------------------------------------------------------------------------------------- stored arrays
 
 
-class Stored(Protocol):
+class StoredArray(Protocol):
     """What an array in a file, or in memory, says of itself before it is read by ``stored[()]``."""
 
     @property
@@ -34,12 +34,12 @@ class Stored(Protocol):
         ...
 
 
-def is_matrix(stored: Stored) -> bool:
+def is_matrix(stored: StoredArray) -> bool:
     """Whether it may be X: numbers in rows and columns, more than one of each."""
     return len(stored.shape) == 2 and 1 not in stored.shape and stored.dtype.kind in "biufc"
 
 
-def unpacked_bytes(stored: Stored) -> int:
+def unpacked_bytes(stored: StoredArray) -> int:
     """Bytes that it takes in memory."""
     return math.prod(stored.shape) * stored.dtype.itemsize
 
@@ -52,7 +52,7 @@ ARCHIVES = (b"PK\x03\x04", b"PK\x05\x06")  # first bytes, the second of an archi
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Stored | Mapping[str, Stored]]:
+def open_arrays(path: Path) -> Iterator[StoredArray | Mapping[str, StoredArray]]:
     """The array of a file, or those of an archive by their names."""
     try:
         with path.open("rb") as file:
@@ -64,7 +64,7 @@ def opened(path: Path) -> Iterator[Stored | Mapping[str, Stored]]:
     except ReadingError:
         raise
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise ReadingError(f"{path} is not a whole NumPy file: {said(error)}.") from error
+        raise ReadingError(f"{path} is not a whole NumPy file: {library_message(error)}.") from error
 
 
 def _is_archive(file: IO[bytes]) -> bool:

@@ -25,7 +25,7 @@ def _unit(X: Matrix, _: float) -> Matrix:
 
 def _logarithm(X: Matrix, _: float) -> Matrix:
     """log(1 + x), for counts; what is absent stays absent."""
-    if _least(X) < 0:
+    if smallest_entry(X) < 0:
         raise ValueError("--scale log is for counts, and the data have negative entries: expected none or max.")
     return X.log1p() if sparse.issparse(X) else np.log1p(X)
 
@@ -65,7 +65,7 @@ class Scaling:
     @classmethod
     def of(cls, name: str, X: Matrix) -> "Scaling":
         """The scale of these data."""
-        return cls(name, _largest(X) if name == "max" else 1.0)
+        return cls(name, _largest_entry(X) if name == "max" else 1.0)
 
     def __call__(self, X: Matrix) -> Matrix:
         """X in this scale."""
@@ -85,11 +85,12 @@ def _entries(X: Matrix) -> Matrix:
     return X.data if sparse.issparse(X) else X
 
 
-def _largest(X: Matrix) -> float:
+def _largest_entry(X: Matrix) -> float:
     entries = _entries(X)
     return float(max(np.fmax.reduce(entries, axis=None), -np.fmin.reduce(entries, axis=None))) if entries.size else 0.0
 
 
-def _least(X: Matrix) -> float:
+def smallest_entry(X: Matrix) -> float:
+    """Return the smallest observed entry, 0 if there is none."""
     entries = _entries(X)
     return float(np.fmin.reduce(entries, axis=None)) if entries.size else 0.0

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.reading.classes import classes_in_words
-from deepnmf.reading.dataset import Dataset, ReadingError, Request, counted, said, sentence
+from deepnmf.reading.classes import class_count_text
+from deepnmf.reading.dataset import Dataset, ReadingError, Request, count_text, description_of, library_message
 from deepnmf.reading.folder_files import Files
 
 SUFFIXES = (".wav",)
@@ -25,7 +25,7 @@ def read_sounds(files: Files, request: Request, named_after: Path | None = None)
     """Frames of all recordings at one sample rate: that of the model, or the lowest there is."""
     recordings = [_recording(path) for path in files.paths]
     rates = [rate for rate, _ in recordings]
-    rate = int(request.remembered("sample_rate") or min(rates))
+    rate = int(request.recipe_setting("sample_rate") or min(rates))
     window = _window(rate)
     waves = [_resampled(wave, own, rate) for own, wave in recordings]
     frames = [_magnitudes(wave, window) for wave in waves]
@@ -37,12 +37,12 @@ def read_sounds(files: Files, request: Request, named_after: Path | None = None)
     return Dataset(
         X,
         "sounds",
-        sentence(
+        description_of(
             named_after or files.folder,
-            f"{counted(len(X), 'frame')} of {X.shape[1]} frequencies "
-            f"from {counted(len(frames), 'recording')} at {rate} Hz",
+            f"{count_text(len(X), 'frame')} of {X.shape[1]} frequencies "
+            f"from {count_text(len(frames), 'recording')} at {rate} Hz",
             f"{resampled} of them resampled" if resampled else "",
-            classes_in_words(y, source),
+            class_count_text(y, source),
         ),
         y=None if y is None else y[groups],
         class_names=class_names,
@@ -67,7 +67,7 @@ def _recording(path: Path) -> tuple[int, Array]:
     try:
         rate, samples = wavfile.read(path)
     except (ValueError, EOFError, KeyError, TypeError, OSError) as error:
-        raise ReadingError(f"{path} is not a whole .wav file: {said(error)}.") from error
+        raise ReadingError(f"{path} is not a whole .wav file: {library_message(error)}.") from error
     if not samples.size:
         raise ReadingError(f"{path} holds no samples.")
     wave = _from_integers(samples)

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.reading.classes import classes, classes_in_words
+from deepnmf.reading.classes import class_count_text, classes
 from deepnmf.reading.dataset import (
     Dataset,
     Names,
     ReadingError,
     Request,
     closest,
-    needed,
-    rows_and_columns,
-    said,
-    sentence,
+    description_of,
+    import_optional,
+    library_message,
+    size_text,
 )
 
 USUAL_LABELS = ("label", "labels", "class", "target", "y")
@@ -67,11 +67,11 @@ class Columns:
         return Dataset(
             X,
             "table",
-            sentence(
+            description_of(
                 request.path,
-                rows_and_columns(X),
+                size_text(X),
                 "in single precision" if X.dtype == np.float32 else "",
-                classes_in_words(y, source),
+                class_count_text(y, source),
                 "" if named else "without a header",
             ),
             y=y,
@@ -88,7 +88,7 @@ class Columns:
 
 def _place(header: Sequence[str], request: Request, kind: str) -> int | None:
     """The column that is asked for; one that only the recipe knows may be missing."""
-    asked, remembered = getattr(request, kind), request.remembered(kind)
+    asked, remembered = getattr(request, kind), request.recipe_setting(kind)
     name = remembered if asked is None else asked
     if name in header:
         return list(header).index(name)
@@ -138,14 +138,17 @@ BATCH_ROWS, BATCH_COLUMNS = 2**12, 2**12
 
 def read_parquet(request: Request) -> Dataset:
     """A table of numbers; null is NaN, not observed."""
-    pyarrow, arrow_parquet = needed("pyarrow", "pyarrow", "tables"), needed("pyarrow.parquet", "pyarrow", "tables")
+    pyarrow, arrow_parquet = (
+        import_optional("pyarrow", "pyarrow", "tables"),
+        import_optional("pyarrow.parquet", "pyarrow", "tables"),
+    )
     try:
         # pyarrow takes no name that is not UTF-8.
         with request.path.open("rb") as opened, arrow_parquet.ParquetFile(opened) as file:
             columns = Columns.of(file.schema_arrow.names, request)
             X, texts = _rows(file, columns, request)
     except pyarrow.ArrowInvalid as error:
-        raise ReadingError(f"{request.path} is not a whole .parquet file: {said(error)}.") from error
+        raise ReadingError(f"{request.path} is not a whole .parquet file: {library_message(error)}.") from error
     return columns.dataset(X, texts, request)
 
 
@@ -157,7 +160,7 @@ def _rows(file: Any, columns: Columns, request: Request) -> tuple[Array, dict[in
         for rows, batch in _batches(file, names, request):
             for j, name in enumerate(names, start=first):
                 X[rows, j] = batch.column(name).to_numpy(zero_copy_only=False)
-            request.tell(size * (first * n_samples + len(names) * rows.stop) // X.size, size)
+            request.report_progress(size * (first * n_samples + len(names) * rows.stop) // X.size, size)
     texts: dict[int, list[Any]] = {place: [] for place in columns.texts}
     for _, batch in _batches(file, [columns.header[place] for place in texts], request):
         for place, cells in texts.items():
@@ -177,7 +180,7 @@ def _batches(file: Any, names: Sequence[str], request: Request) -> Iterator[tupl
 
 def _dtype(schema: Any, columns: Columns, request: Request) -> Any:
     """Single precision where every column has it; a column that holds no numbers is refused."""
-    types = needed("pyarrow.types", "pyarrow", "tables")
+    types = import_optional("pyarrow.types", "pyarrow", "tables")
     found = {name: schema.field(name).type for name in columns.feature_names}
     for name, kind in found.items():
         if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):

@@ -9,8 +9,17 @@ from typing import Any
 import numpy as np
 
 from deepnmf.arrays import Matrix
-from deepnmf.reading.classes import classes, classes_in_words
-from deepnmf.reading.dataset import Dataset, Names, ReadingError, Request, closest, rows_and_columns, said, sentence
+from deepnmf.reading.classes import class_count_text, classes
+from deepnmf.reading.dataset import (
+    Dataset,
+    Names,
+    ReadingError,
+    Request,
+    closest,
+    description_of,
+    library_message,
+    size_text,
+)
 from deepnmf.reading.folder_files import Files
 
 SUFFIXES = (".txt",)
@@ -21,11 +30,11 @@ TEXT, LABEL = "text", "label"
 def read_texts(files: Files, request: Request) -> Dataset:
     """One ``.txt`` file a text."""
     y, class_names, source = files.classes()
-    X, words, settings = _weighed([_content(path) for path in files.paths], request)
+    X, words, settings = _tfidf([_content(path) for path in files.paths], request)
     return Dataset(
         X,
         "texts",
-        sentence(files.folder, rows_and_columns(X, "text", "word"), classes_in_words(y, source)),
+        description_of(files.folder, size_text(X, "text", "word"), class_count_text(y, source)),
         y=y,
         class_names=class_names,
         feature_names=words,
@@ -37,13 +46,13 @@ def read_texts(files: Files, request: Request) -> Dataset:
 def read_jsonl(request: Request) -> Dataset:
     """One object a line, with a ``text`` and, where known, a ``label``."""
     records = list(_records(request.path))
-    label = request.labels or request.remembered("labels") or LABEL
+    label = request.labels or request.recipe_setting("labels") or LABEL
     y, class_names = _labels(records, label, request)
-    X, words, settings = _weighed([record[TEXT] for record in records], request)
+    X, words, settings = _tfidf([record[TEXT] for record in records], request)
     return Dataset(
         X,
         "texts",
-        sentence(request.path, rows_and_columns(X, "text", "word"), classes_in_words(y, f"in {label!r}")),
+        description_of(request.path, size_text(X, "text", "word"), class_count_text(y, f"in {label!r}")),
         y=y,
         class_names=class_names,
         feature_names=words,
@@ -55,32 +64,32 @@ def read_jsonl(request: Request) -> Dataset:
 # --------------------------------------------------------------------------------------------- words
 
 
-def _weighed(documents: Sequence[str], request: Request) -> tuple[Matrix, Names, dict[str, Any]]:
+def _tfidf(documents: Sequence[str], request: Request) -> tuple[Matrix, Names, dict[str, Any]]:
     """Weights, words, and what other texts need to be weighed alike."""
-    if request.like is not None and request.like.kind == "texts" and request.remembered("idf"):
-        vectorizer = _remembered(request)
+    if request.like is not None and request.like.kind == "texts" and request.recipe_setting("idf"):
+        vectorizer = _recipe_vectorizer(request)
         return vectorizer.transform(documents), request.like.feature_names or (), dict(request.like.settings)
-    vectorizer = _learnt(documents, request.path)
+    vectorizer = _fitted_vectorizer(documents, request.path)
     X = vectorizer.transform(documents)
     return X, tuple(vectorizer.get_feature_names_out().tolist()), {"idf": vectorizer.idf_.tolist()}
 
 
-def _learnt(documents: Sequence[str], path: Path) -> Any:
+def _fitted_vectorizer(documents: Sequence[str], path: Path) -> Any:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     rare, common = (2, 0.5) if len(documents) >= SEVERAL else (1, 1.0)
     try:
         return TfidfVectorizer(min_df=rare, max_df=common).fit(documents)
     except ValueError as error:
-        raise ReadingError(f"{path} holds no words to learn from: {said(error)}.") from error
+        raise ReadingError(f"{path} holds no words to learn from: {library_message(error)}.") from error
 
 
-def _remembered(request: Request) -> Any:
+def _recipe_vectorizer(request: Request) -> Any:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     assert request.like is not None
     vectorizer = TfidfVectorizer(vocabulary=request.like.feature_names)
-    vectorizer.idf_ = np.array(request.remembered("idf"))
+    vectorizer.idf_ = np.array(request.recipe_setting("idf"))
     return vectorizer
 
 
@@ -124,7 +133,7 @@ def _labels(records: Sequence[dict[str, Any]], label: str, request: Request) -> 
 
 
 def _names(records: Sequence[dict[str, Any]], request: Request) -> Names | None:
-    name = request.names or request.remembered("names")
+    name = request.names or request.recipe_setting("names")
     if name is None:
         return None
     if request.names is not None and not all(name in record for record in records):

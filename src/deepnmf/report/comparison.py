@@ -8,31 +8,31 @@ from deepnmf.models.factorization import Factorization
 from deepnmf.plotting.hierarchy_plot import ImageShape
 from deepnmf.plotting.sample_groups import ClassNames
 from deepnmf.report.display import Display
-from deepnmf.report.evaluation import Subject, checked_model, display_of
-from deepnmf.report.html_file import check_place, settings, versions, write_page
-from deepnmf.report.page_data import packed_features
+from deepnmf.report.evaluation import Evaluation, check_model, display_for_model
+from deepnmf.report.html_file import check_destination, settings, versions, write_html
+from deepnmf.report.page_data import pack_top_features
 
 SCRIPTS = ("elements.js", "drawing.js", "comparison.js")
 MOST_FEATURES = 60  # of a model
 
 
 @dataclass(frozen=True)
-class Entry:
+class ComparedModel:
     """One model of a comparison."""
 
     name: str
-    subject: Subject
+    evaluation: Evaluation
     seconds: float | None
 
     @property
     def kind(self) -> str:
         """The model's class."""
-        return type(self.subject.model).__name__
+        return type(self.evaluation.model).__name__
 
     @property
     def settings(self) -> dict[str, str]:
         """The model's parameters."""
-        return settings(self.subject.model)
+        return settings(self.evaluation.model)
 
 
 def write_comparison(
@@ -75,40 +75,40 @@ def write_comparison(
     ...     "centroids" in page.read_text(encoding="utf-8")
     True
     """
-    check_place(path)
+    check_destination(path)
     if not models:
         raise ValueError("models is empty: expected at least one fitted model by name.")
     taken = dict(seconds or {})
     for name in taken.keys() - models.keys():
         raise ValueError(f"seconds has the name {name!r}, but models has not: expected names of models.")
-    first, *_ = map(checked_model, models.values())
-    display = display_of(first, image_shape, feature_names, axis)
+    first, *_ = map(check_model, models.values())
+    display = display_for_model(first, image_shape, feature_names, axis)
     entries = [
-        Entry(str(name), Subject.of(model, X, y, class_names, groups), taken.get(name))
+        ComparedModel(str(name), Evaluation.of(model, X, y, class_names, groups), taken.get(name))
         for name, model in models.items()
     ]
-    write_entries(entries, path, display, title=str(title), command=command)
+    write_compared_models(entries, path, display, title=str(title), command=command)
 
 
-def write_entries(
-    entries: Sequence[Entry], path: str | os.PathLike[str], display: Display, *, title: str, command: str | None
+def write_compared_models(
+    entries: Sequence[ComparedModel], path: str | os.PathLike[str], display: Display, *, title: str, command: str | None
 ) -> None:
     """Write the page of models that have been scored already; see `write_comparison`."""
     data = [
         {
             "name": entry.name,
-            "features": packed_features(entry.subject.model, entry.subject.codes[-1], display, MOST_FEATURES),
+            "features": pack_top_features(entry.evaluation.model, entry.evaluation.codes[-1], display, MOST_FEATURES),
         }
         for entry in entries
     ]
-    write_page(
+    write_html(
         path,
         "comparison.html",
         SCRIPTS,
         {"models": data},
         title=title,
         entries=entries,
-        labelled=entries[0].subject.labels is not None,
+        labelled=entries[0].evaluation.labels is not None,
         timed=any(entry.seconds is not None for entry in entries),
         most=MOST_FEATURES,
         versions=versions(),

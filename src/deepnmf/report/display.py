@@ -30,7 +30,7 @@ def all_rounded(numbers: Array, digits: int = 4) -> list[float | None]:
     return [rounded(number, digits) for number in np.asarray(numbers).tolist()]
 
 
-def peaks(vectors: Array) -> Array:
+def largest_magnitudes(vectors: Array) -> Array:
     """The largest observed magnitude of each vector, 1 for one that is zero: what it is drawn relative to."""
     largest = np.abs(np.nan_to_num(np.asarray(vectors, dtype=np.float64))).max(axis=1)
     return np.where(largest > 0, largest, 1.0)
@@ -173,7 +173,7 @@ class Curves:
 
     def pack(self, vectors: Array, scales: Array, signed: bool) -> Pack:
         """Sixteen bits a point, on each vector's own scale; the lowest number is unobserved."""
-        curves = _peaks(vectors, self._width) / scales[:, None]
+        curves = _binned_peaks(vectors, self._width) / scales[:, None]
         numbers = np.where(np.isnan(curves), -INT16 - 1, np.round(INT16 * curves.clip(-1, 1))).astype("<i2")
         return {
             "kind": self.kind,
@@ -184,7 +184,7 @@ class Curves:
         }
 
 
-def _peaks(vectors: Array, width: int) -> Array:
+def _binned_peaks(vectors: Array, width: int) -> Array:
     """The entry of largest magnitude in each bin of so many entries; NaN where none was observed."""
     if width == 1:
         return vectors

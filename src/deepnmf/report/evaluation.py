@@ -15,7 +15,14 @@ from deepnmf.masks import with_holes
 from deepnmf.metrics import clustering_accuracy, nmi, sparseness
 from deepnmf.models.factorization import Factorization
 from deepnmf.plotting.hierarchy_plot import ImageShape, check_image_shape
-from deepnmf.plotting.sample_groups import ClassNames, Groups, clusters, groups_of, labelled, recorded
+from deepnmf.plotting.sample_groups import (
+    ClassNames,
+    Groups,
+    kmeans_clusters,
+    label_groups,
+    label_or_cluster_groups,
+    recording_groups,
+)
 from deepnmf.report.display import Curves, Display, Pictures, Words
 
 # ---------------------------------------------------------------------------------- rows of the data
@@ -122,12 +129,12 @@ def layer_scores(model: Factorization, X: Matrix, y: Any = None, *, groups: Any 
     True
     """
     check_is_fitted(model)
-    codes = encoded_layers(model, X, groups)
+    codes = encode_layers(model, X, groups)
     errors, _ = squared_errors(model, Rows(X), codes)
-    return scores_of(model, codes, errors, labelled(y, len(codes[0])))
+    return scores_of(model, codes, errors, label_groups(y, len(codes[0])))
 
 
-def encoded_layers(model: Factorization, X: Matrix, groups: Any = None) -> list[Array]:
+def encode_layers(model: Factorization, X: Matrix, groups: Any = None) -> list[Array]:
     """Codes of X at every layer, the lowest first, pooled within the groups where the model pools."""
     known = {} if groups is None or "groups" not in signature(model.encode).parameters else {"groups": groups}
     return [np.asarray(model.encode(X, layer, **known)) for layer in range(len(model.features_))]
@@ -153,7 +160,7 @@ def _clustering(codes: Array, labels: Groups | None) -> dict[str, float | None]:
     """Accuracy and NMI over the labelled samples; the others count in the clusters only."""
     if labels is None:
         return {"accuracy": None, "nmi": None}
-    found = clusters(codes, len(labels.names))[labels.known]
+    found = kmeans_clusters(codes, len(labels.names))[labels.known]
     truth = labels.places[labels.known]
     return {"accuracy": clustering_accuracy(truth, found), "nmi": nmi(truth, found)}
 
@@ -162,7 +169,7 @@ def _clustering(codes: Array, labels: Groups | None) -> dict[str, float | None]:
 
 
 @dataclass(frozen=True)
-class Subject:
+class Evaluation:
     """A model at work on data: its codes, what they are worth, and what samples are grouped by."""
 
     model: Factorization
@@ -176,19 +183,19 @@ class Subject:
     @classmethod
     def of(
         cls, model: Factorization, X: Matrix, y: Any = None, class_names: ClassNames = None, groups: Any = None
-    ) -> "Subject":
+    ) -> "Evaluation":
         """Encode and score X once, for all that is shown."""
-        checked_model(model)
-        codes, rows = encoded_layers(model, X, groups), Rows(X)
+        check_model(model)
+        codes, rows = encode_layers(model, X, groups), Rows(X)
         errors, sqnorm = squared_errors(model, rows, codes)
-        labels, recordings = labelled(y, rows.n_samples, class_names), recorded(groups, rows.n_samples)
+        labels, recordings = label_groups(y, rows.n_samples, class_names), recording_groups(groups, rows.n_samples)
         return cls(
             model=model,
             rows=rows,
             codes=codes,
             scores=scores_of(model, codes, errors, labels),
             explained=1 - float(errors[-1]) / sqnorm if sqnorm > 0 else 1.0,
-            groups=labels or recordings or groups_of(None, codes[-1]),
+            groups=labels or recordings or label_or_cluster_groups(None, codes[-1]),
             labels=labels,
         )
 
@@ -198,7 +205,7 @@ class Subject:
         return len(self.codes)
 
 
-def checked_model(model: Any) -> Factorization:
+def check_model(model: Any) -> Factorization:
     """Refuse what has no layers to show."""
     if not isinstance(model, Factorization):
         raise TypeError(f"model is of type {type(model).__name__}: expected a fitted model of deepnmf.")
@@ -206,7 +213,7 @@ def checked_model(model: Any) -> Factorization:
     return model
 
 
-def display_of(
+def display_for_model(
     model: Factorization,
     image_shape: ImageShape | None = None,
     feature_names: Sequence[str] | None = None,
@@ -218,14 +225,14 @@ def display_of(
     if image_shape is not None:
         return Pictures(tuple(map(int, image_shape)))  # type: ignore[arg-type]
     if axis is not None:
-        return Curves(_checked_axis(axis, n_inputs))
+        return Curves(_check_axis(axis, n_inputs))
     names = getattr(model, "feature_names_in_", None) if feature_names is None else feature_names
     if names is not None:
-        return Words(checked_names(names, n_inputs, "feature_names", "input feature"))
+        return Words(check_names(names, n_inputs, "feature_names", "input feature"))
     return Curves(np.arange(n_inputs, dtype=np.float64))
 
 
-def checked_names(names: Sequence[str], count: int, parameter: str, what: str) -> list[str]:
+def check_names(names: Sequence[str], count: int, parameter: str, what: str) -> list[str]:
     """Names as text, one each."""
     texts = [str(name) for name in names]
     if len(texts) != count:
@@ -233,7 +240,7 @@ def checked_names(names: Sequence[str], count: int, parameter: str, what: str) -
     return texts
 
 
-def _checked_axis(axis: Any, n_inputs: int) -> Array:
+def _check_axis(axis: Any, n_inputs: int) -> Array:
     values = np.asarray(axis, dtype=np.float64)
     if values.shape != (n_inputs,) or not np.isfinite(values).all():
         raise ValueError(

@@ -19,7 +19,7 @@ from deepnmf.persistence import replace_file
 from deepnmf.version import __version__
 
 
-def check_place(path: str | os.PathLike[str]) -> None:
+def check_destination(path: str | os.PathLike[str]) -> None:
     """Refuse a place no file can be written to, before work is done for it."""
     target = Path(path)
     if target.is_dir():
@@ -31,7 +31,7 @@ def check_place(path: str | os.PathLike[str]) -> None:
         )
 
 
-def write_page(path: str | os.PathLike[str], template: str, scripts: Sequence[str], data: Any, **content: Any) -> None:
+def write_html(path: str | os.PathLike[str], template: str, scripts: Sequence[str], data: Any, **content: Any) -> None:
     """Render a template and write it; `data` is what the scripts read."""
     style, script = _text("page.css"), "\n".join(_text(name) for name in scripts)
     page = (
@@ -97,10 +97,10 @@ def versions() -> dict[str, str]:
     }
 
 
-def python_lines(model: Factorization, path: str, labelled: bool, options: Sequence[tuple[str, Any]]) -> str:
+def python_code(model: Factorization, path: str, labelled: bool, options: Sequence[tuple[str, Any]]) -> str:
     """The lines that fit the model and write the page; what is too long to print has its parameter's name."""
     data = "X, y" if labelled else "X"
-    arguments = "".join(f", {name}={_written(name, value)}" for name, value in options if value is not None)
+    arguments = "".join(f", {name}={_argument_text(name, value)}" for name, value in options if value is not None)
     constructor = " ".join(line.strip() for line in repr(model).splitlines())
     return "\n".join(
         [
@@ -113,6 +113,6 @@ def python_lines(model: Factorization, path: str, labelled: bool, options: Seque
     )
 
 
-def _written(name: str, value: Any) -> str:
+def _argument_text(name: str, value: Any) -> str:
     text = repr(value)
     return text if isinstance(value, str | tuple | int) and len(text) < 60 else name

@@ -9,9 +9,9 @@ from deepnmf.models.factorization import Factorization
 from deepnmf.plotting.hierarchy_plot import ImageShape
 from deepnmf.plotting.sample_groups import ClassNames
 from deepnmf.report.display import Display
-from deepnmf.report.evaluation import Subject, checked_model, checked_names, display_of
-from deepnmf.report.html_file import check_place, python_lines, settings, versions, write_page
-from deepnmf.report.page_data import packed_layers, packed_loss, packed_map, packed_profile, packed_samples
+from deepnmf.report.evaluation import Evaluation, check_model, check_names, display_for_model
+from deepnmf.report.html_file import check_destination, python_code, settings, versions, write_html
+from deepnmf.report.page_data import pack_layers, pack_loss, pack_map, pack_profiles, pack_samples
 
 SCRIPTS = ("elements.js", "drawing.js", "charts.js", "views.js", "report.js")
 ENDINGS = {
@@ -91,9 +91,9 @@ def write_report(
     ...     page.stat().st_size < 500_000
     True
     """
-    check_place(path)
-    display = display_of(checked_model(model), image_shape, feature_names, axis)
-    subject = Subject.of(model, X, y, class_names, groups)
+    check_destination(path)
+    display = display_for_model(check_model(model), image_shape, feature_names, axis)
+    evaluation = Evaluation.of(model, X, y, class_names, groups)
     options = [
         ("image_shape", image_shape),
         ("feature_names", feature_names),
@@ -103,20 +103,20 @@ def write_report(
         ("groups", groups),
         ("title", title),
     ]
-    write_subject(
-        subject,
+    write_evaluation(
+        evaluation,
         path,
         display,
         sample_names=sample_names,
         grouped=groups is not None,
         title=type(model).__name__ if title is None else str(title),
-        reproduce=command or python_lines(model, os.fspath(path), y is not None, options),
+        reproduce=command or python_code(model, os.fspath(path), y is not None, options),
         seconds=seconds,
     )
 
 
-def write_subject(
-    subject: Subject,
+def write_evaluation(
+    evaluation: Evaluation,
     path: str | os.PathLike[str],
     display: Display,
     *,
@@ -127,26 +127,26 @@ def write_subject(
     seconds: float | None,
 ) -> None:
     """Write the page of a subject that has been scored already; see `write_report`."""
-    model, n_samples = subject.model, subject.rows.n_samples
-    names = None if sample_names is None else checked_names(sample_names, n_samples, "sample_names", "sample")
-    samples = packed_samples(subject, display, names)
+    model, n_samples = evaluation.model, evaluation.rows.n_samples
+    names = None if sample_names is None else check_names(sample_names, n_samples, "sample_names", "sample")
+    samples = pack_samples(evaluation, display, names)
     data = {
         "signed": any(bool(np.any(Z < 0)) for Z in model.factors_),
-        "layers": packed_layers(model, subject.codes, display),
+        "layers": pack_layers(model, evaluation.codes, display),
         "samples": samples,
-        "groups": {"kind": subject.groups.kind, "names": subject.groups.names},
-        "map": packed_map(subject, samples["rows"]),
-        "profile": packed_profile(subject),
-        "loss": packed_loss(model.loss_curve_),
+        "groups": {"kind": evaluation.groups.kind, "names": evaluation.groups.names},
+        "map": pack_map(evaluation, samples["rows"]),
+        "profile": pack_profiles(evaluation),
+        "loss": pack_loss(model.loss_curve_),
     }
-    write_page(
+    write_html(
         path,
         "report.html",
         SCRIPTS,
         data,
         title=title,
         name=type(model).__name__,
-        subject=subject,
+        evaluation=evaluation,
         sizes=[len(C) for C in model.features_],
         ending=ENDINGS.get(model.stop_reason_, model.stop_reason_),
         seconds=seconds,

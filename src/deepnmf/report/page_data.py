@@ -8,23 +8,23 @@ import numpy as np
 from deepnmf.arrays import Array
 from deepnmf.metrics import sparseness
 from deepnmf.models.factorization import Factorization
-from deepnmf.plotting.fit_plots import chosen_rows, plane
+from deepnmf.plotting.fit_plots import embedding, sampled_rows
 from deepnmf.plotting.hierarchy_plot import strengths
 from deepnmf.plotting.sample_groups import Groups
-from deepnmf.report.display import Display, Pictures, all_rounded, peaks, rounded
-from deepnmf.report.evaluation import Subject
+from deepnmf.report.display import Display, Pictures, all_rounded, largest_magnitudes, rounded
+from deepnmf.report.evaluation import Evaluation
 
 # --------------------------------------------------------------------------------- strongest entries
 
 
-class Strongest(NamedTuple):
+class StrongestEntries(NamedTuple):
     """For each row its strongest entries as [place, weight], and how many others hold which share of the magnitude."""
 
     entries: list[list[list[Any]]]
     left_out: list[list[Any]]
 
 
-def strongest(rows: Array, limit: int, among: Array | None = None) -> Strongest:
+def strongest_entries(rows: Array, limit: int, among: Array | None = None) -> StrongestEntries:
     """Entries of largest magnitude, the largest first, zeros never; `among` says which places may be shown."""
     rows = np.asarray(rows, dtype=np.float64)
     sizes = np.abs(rows)
@@ -41,7 +41,7 @@ def strongest(rows: Array, limit: int, among: Array | None = None) -> Strongest:
     left_out = [
         [int(count), rounded(max(share, 0.0), 3) if count else 0.0] for count, share in zip(others, shares, strict=True)
     ]
-    return Strongest(entries, left_out)
+    return StrongestEntries(entries, left_out)
 
 
 # -------------------------------------------------------------------------------------------- layers
@@ -52,7 +52,7 @@ MOST_LINKS = 24
 FEATURE_BUDGET = 1_500_000  # values of all features together
 
 
-def packed_layers(model: Factorization, codes: list[Array], display: Display) -> list[dict[str, Any]]:
+def pack_layers(model: Factorization, codes: list[Array], display: Display) -> list[dict[str, Any]]:
     """Every layer's features, the strongest first, with their links to the layers below and above."""
     strength = [strengths(C, H) for C, H in zip(model.features_, codes, strict=True)]
     shown = [np.argsort(-s, kind="stable")[:MOST_FEATURES] for s in strength]
@@ -65,7 +65,7 @@ def packed_layers(model: Factorization, codes: list[Array], display: Display) ->
     ]
 
 
-def packed_features(model: Factorization, codes: Array, display: Display, limit: int) -> dict[str, Any]:
+def pack_top_features(model: Factorization, codes: Array, display: Display, limit: int) -> dict[str, Any]:
     """The strongest features of the top layer alone."""
     C = model.features_[-1]
     strength = strengths(C, codes)
@@ -85,7 +85,7 @@ def _features(
         "shown": shown.tolist(),
         "strength": all_rounded(strength[shown] / total, 3),
         "sparseness": [rounded(sparseness(C[[j]]), 3) for j in shown],
-        "pack": display.pack(C[shown], peaks(C[shown]), signed),
+        "pack": display.pack(C[shown], largest_magnitudes(C[shown]), signed),
     }
 
 
@@ -93,13 +93,15 @@ def _links(model: Factorization, layer: int, shown: list[Array]) -> dict[str, An
     """Rows of Z_l are what a feature is made of, columns of Z_{l+1} what it takes part in."""
     links: dict[str, Any] = {}
     if layer > 0:
-        links |= _named("below", strongest(model.factors_[layer][shown[layer]], MOST_LINKS, shown[layer - 1]))
+        links |= _named("below", strongest_entries(model.factors_[layer][shown[layer]], MOST_LINKS, shown[layer - 1]))
     if layer + 1 < len(shown):
-        links |= _named("above", strongest(model.factors_[layer + 1].T[shown[layer]], MOST_LINKS, shown[layer + 1]))
+        links |= _named(
+            "above", strongest_entries(model.factors_[layer + 1].T[shown[layer]], MOST_LINKS, shown[layer + 1])
+        )
     return links
 
 
-def _named(direction: str, found: Strongest) -> dict[str, Any]:
+def _named(direction: str, found: StrongestEntries) -> dict[str, Any]:
     return {direction: found.entries, f"{direction}_left_out": found.left_out}
 
 
@@ -111,22 +113,22 @@ MOST_CODES = 20
 SAMPLE_BUDGET = 1_500_000  # values of all samples and their reconstructions together
 
 
-def packed_samples(subject: Subject, display: Display, names: list[str] | None) -> dict[str, Any]:
+def pack_samples(evaluation: Evaluation, display: Display, names: list[str] | None) -> dict[str, Any]:
     """A choice of samples, spread over the groups, beside their reconstruction from every layer."""
-    n_chosen = _how_many(subject, display)
-    rows = spread_over(subject.groups, n_chosen)
+    n_chosen = _n_samples_shown(evaluation, display)
+    rows = balanced_rows(evaluation.groups, n_chosen)
     if isinstance(display, Pictures):
-        display = display.fitting(n_chosen * (subject.depth + 1), SAMPLE_BUDGET)
-    X = subject.rows[rows]
-    codes = [H[rows] for H in subject.codes]
-    rebuilt = [np.asarray(subject.model.decode(H, layer), np.float64) for layer, H in enumerate(codes)]
-    found = [strongest(H, MOST_CODES) for H in codes]
-    signed, scales = bool(np.nanmin(X, initial=0.0) < 0), peaks(X)
+        display = display.fitting(n_chosen * (evaluation.depth + 1), SAMPLE_BUDGET)
+    X = evaluation.rows[rows]
+    codes = [H[rows] for H in evaluation.codes]
+    rebuilt = [np.asarray(evaluation.model.decode(H, layer), np.float64) for layer, H in enumerate(codes)]
+    found = [strongest_entries(H, MOST_CODES) for H in codes]
+    signed, scales = bool(np.nanmin(X, initial=0.0) < 0), largest_magnitudes(X)
     return {
         "rows": rows.tolist(),
         "names": None if names is None else [names[row] for row in rows.tolist()],
-        "groups": subject.groups.places[rows].tolist(),
-        "total": subject.rows.n_samples,
+        "groups": evaluation.groups.places[rows].tolist(),
+        "total": evaluation.rows.n_samples,
         "codes": [layer.entries for layer in found],
         "left_out": [layer.left_out for layer in found],
         "errors": [all_rounded(_relative_errors(X, again), 3) for again in rebuilt],
@@ -134,13 +136,13 @@ def packed_samples(subject: Subject, display: Display, names: list[str] | None) 
     }
 
 
-def _how_many(subject: Subject, display: Display) -> int:
+def _n_samples_shown(evaluation: Evaluation, display: Display) -> int:
     """As many as the budget allows, within bounds."""
-    affordable = SAMPLE_BUDGET // display.n_values(subject.depth + 1)
-    return min(subject.rows.n_samples, max(FEWEST_SAMPLES, min(MOST_SAMPLES, affordable)))
+    affordable = SAMPLE_BUDGET // display.n_values(evaluation.depth + 1)
+    return min(evaluation.rows.n_samples, max(FEWEST_SAMPLES, min(MOST_SAMPLES, affordable)))
 
 
-def spread_over(groups: Groups, count: int) -> Array:
+def balanced_rows(groups: Groups, count: int) -> Array:
     """A fixed choice of samples, as even over the groups as it can be, in their order."""
     shuffled = np.random.default_rng(0).permutation(len(groups.places))
     places = groups.places[shuffled]
@@ -165,7 +167,7 @@ MOST_COLUMNS = 40
 MOST_GROUPS = 100
 
 
-def packed_loss(losses: Array) -> dict[str, Any]:
+def pack_loss(losses: Array) -> dict[str, Any]:
     """Sweeps and their losses; of many sweeps a choice, close together where the loss falls fast."""
     n = len(losses)
     if n > MOST_LOSSES:
@@ -175,19 +177,19 @@ def packed_loss(losses: Array) -> dict[str, Any]:
     return {"sweeps": sweeps.tolist(), "losses": all_rounded(np.asarray(losses)[sweeps - 1], 6)}
 
 
-def packed_map(subject: Subject, shown: list[int]) -> dict[str, Any]:
+def pack_map(evaluation: Evaluation, shown: list[int]) -> dict[str, Any]:
     """Every layer's codes in two dimensions, the shown samples among them."""
-    rows = np.union1d(chosen_rows(subject.rows.n_samples), np.asarray(shown, dtype=int))
-    planes = [plane(H[rows]) for H in subject.codes]
+    rows = np.union1d(sampled_rows(evaluation.rows.n_samples), np.asarray(shown, dtype=int))
+    embeddings = [embedding(H[rows]) for H in evaluation.codes]
     return {
         "rows": rows.tolist(),
-        "groups": subject.groups.places[rows].tolist(),
-        "methods": [found.method for found in planes],
-        "points": [_within_the_unit_square(found.points) for found in planes],
+        "groups": evaluation.groups.places[rows].tolist(),
+        "methods": [found.method for found in embeddings],
+        "points": [_scaled_to_unit_square(found.points) for found in embeddings],
     }
 
 
-def _within_the_unit_square(points: Array) -> list[list[float]]:
+def _scaled_to_unit_square(points: Array) -> list[list[float]]:
     """Both axes on one scale, the larger from 0 to 1."""
     low, high = points.min(axis=0), points.max(axis=0)
     span = float((high - low).max()) or 1.0
@@ -195,9 +197,11 @@ def _within_the_unit_square(points: Array) -> list[list[float]]:
     return [[round(x, 4), round(y, 4)] for x, y in centred.tolist()]
 
 
-def packed_profile(subject: Subject) -> list[dict[str, Any]]:
+def pack_profiles(evaluation: Evaluation) -> list[dict[str, Any]]:
     """Mean codes of each group at every layer, of its strongest features."""
-    return [_profile(H, C, subject.groups) for H, C in zip(subject.codes, subject.model.features_, strict=True)]
+    return [
+        _profile(H, C, evaluation.groups) for H, C in zip(evaluation.codes, evaluation.model.features_, strict=True)
+    ]
 
 
 def _profile(codes: Array, features: Array, groups: Groups) -> dict[str, Any]:
