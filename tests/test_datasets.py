@@ -88,5 +88,5 @@ def test_a_damaged_file_is_refused_in_one_sentence(tmp_path, name, content):
 
 def test_a_mat_file_of_something_else_is_refused(tmp_path):
     savemat(tmp_path / "Yale_32x32.mat", {"faces": np.ones((2, 2))})
-    with pytest.raises(ValueError, match="holds faces; expected fea"):
+    with pytest.raises(ValueError, match="contains faces: expected fea"):
         datasets.load_yale(tmp_path)

@@ -56,7 +56,7 @@ def test_npy_is_its_matrix(tmp_path, X):
 
 
 @pytest.mark.parametrize("key", ["X", "anything"])
-def test_npz_finds_the_matrix_and_what_lies_beside_it(tmp_path, X, key):
+def test_npz_finds_the_matrix_and_the_arrays_beside_it(tmp_path, X, key):
     path = tmp_path / "data.npz"
     np.savez(
         path,
@@ -74,7 +74,7 @@ def test_npz_finds_the_matrix_and_what_lies_beside_it(tmp_path, X, key):
     assert data.description == "data.npz: 6 samples of 2 x 2 pixels, 3 classes in 'y'."
 
 
-def test_bytes_of_images_become_grey_levels_from_0_to_1(tmp_path):
+def test_bytes_of_images_become_gray_levels_from_0_to_1(tmp_path):
     np.savez(tmp_path / "faces.npz", X=np.array([[0, 51, 102, 255]], dtype=np.uint8), image_shape=(2, 2))
     np.testing.assert_allclose(read(tmp_path / "faces.npz").X, [[0, 0.2, 0.4, 1]])
 
@@ -100,13 +100,13 @@ def test_csr_parts_with_a_vocabulary_are_texts(tmp_path, X):
     data = read(tmp_path / "news.npz")
     np.testing.assert_array_equal(data.X.toarray(), X)
     assert (data.kind, data.feature_names) == ("texts", ("a", "b", "c", "d"))
-    assert "2 classes in 'y' (1 sample without)" in data.description
+    assert "2 classes in 'y' (1 sample without label)" in data.description
 
 
 def test_a_sparse_matrix_with_wrong_parts_is_refused(tmp_path):
     parts = {"data": np.ones(2), "indices": np.array([0, 9]), "indptr": np.array([0, 2]), "shape": (1, 3)}
     np.savez(tmp_path / "wrong.npz", **parts)
-    assert "not hold a valid sparse matrix" in refusal(tmp_path / "wrong.npz")
+    assert "not contain a valid sparse matrix" in refusal(tmp_path / "wrong.npz")
 
 
 @pytest.mark.parametrize("name", ["bomb.npz", "bomb.npy"])
@@ -116,7 +116,7 @@ def test_a_pickle_is_refused_and_never_run(tmp_path, name):
             return (pytest.fail, ("the pickle was run",))
 
     (tmp_path / name).write_bytes(pickle.dumps(Bomb()))
-    assert "holds a pickle" in refusal(tmp_path / name)
+    assert "contains a pickle" in refusal(tmp_path / name)
 
 
 def test_objects_within_an_archive_are_refused(tmp_path):
@@ -126,15 +126,15 @@ def test_objects_within_an_archive_are_refused(tmp_path):
 
 def test_several_matrices_need_a_key(tmp_path, X):
     np.savez(tmp_path / "two.npz", left=X, right=2 * X)
-    assert "expected one, or X, or --key" in refusal(tmp_path / "two.npz")
+    assert "expected one matrix, an array X, or --key" in refusal(tmp_path / "two.npz")
     np.testing.assert_array_equal(read(tmp_path / "two.npz", key="right").X, 2 * X)
     assert "closest are 'right'" in refusal(tmp_path / "two.npz", key="rihgt")
 
 
-def test_half_an_archive_is_refused(tmp_path, X):
+def test_a_truncated_archive_is_refused(tmp_path, X):
     np.savez(tmp_path / "whole.npz", X=X)
     (tmp_path / "half.npz").write_bytes((tmp_path / "whole.npz").read_bytes()[:200])
-    assert "not a whole NumPy file" in refusal(tmp_path / "half.npz")
+    assert "not a valid NumPy file" in refusal(tmp_path / "half.npz")
 
 
 # ----------------------------------------------------------------------------------------- tables
@@ -151,7 +151,7 @@ def test_csv_with_labels_and_names(tmp_path):
 
 
 @pytest.mark.parametrize(("suffix", "delimiter"), [(".tsv", "\t"), (".csv", ";"), (".csv", "\t"), (".csv", ",")])
-def test_delimiters_are_recognised(tmp_path, suffix, delimiter):
+def test_delimiters_are_recognized(tmp_path, suffix, delimiter):
     path = tmp_path / f"table{suffix}"
     path.write_text("\ufeffa b1 c\n1 2 3\n\n4 5 6\n".replace(" ", delimiter), encoding="utf-8")
     data = read(path)
@@ -192,17 +192,17 @@ def test_text_among_numbers_is_named_by_line_and_column(tmp_path, monkeypatch):
     assert refusal(path).startswith(f"{path}, line 42, column 'b': '2o' is not a number")
 
 
-def test_many_blocks_are_one_table_and_the_reading_is_told(tmp_path, monkeypatch):
+def test_many_blocks_are_one_table_and_progress_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(delimited, "BLOCK_BYTES", 256)
     rows = np.arange(600.0).reshape(200, 3)
     path = tmp_path / "long.csv"
     np.savetxt(path, rows, delimiter=",", header="a,b,c", comments="")
-    told = []
-    data = read(path, on_bytes=lambda read, total: told.append((read, total)))
+    progress = []
+    data = read(path, on_bytes=lambda read, total: progress.append((read, total)))
     np.testing.assert_array_equal(data.X, rows)
-    assert len(told) > 5
-    assert told == sorted(told)
-    assert told[-1] == (path.stat().st_size, path.stat().st_size)
+    assert len(progress) > 5
+    assert progress == sorted(progress)
+    assert progress[-1] == (path.stat().st_size, path.stat().st_size)
 
 
 def test_rows_may_be_longer_than_a_block(tmp_path, monkeypatch):
@@ -246,22 +246,24 @@ def test_whole_numbers_are_classes_without_names(tmp_path):
     assert (data.y.tolist(), data.class_names) == ([7, 3, -1], None)
 
 
-def test_labels_among_the_features_are_pointed_out(tmp_path):
+def test_labels_among_the_features_give_a_warning(tmp_path):
     (tmp_path / "d.csv").write_text("a,Target\n1,7\n2,3\n")
-    with pytest.warns(UserWarning, match="column 'Target' is taken for a feature; --labels Target makes it the labels"):
+    with pytest.warns(
+        UserWarning, match="column 'Target' is used as a feature; pass --labels Target if it holds the labels"
+    ):
         assert read(tmp_path / "d.csv").X.shape == (2, 2)
     assert read(tmp_path / "d.csv", labels="Target").X.shape == (2, 1)
 
 
-def test_a_column_that_is_not_there_is_answered_with_the_closest(tmp_path):
+def test_an_unknown_column_gives_the_closest_names(tmp_path):
     (tmp_path / "t.csv").write_text("alpha,beta\n1,2\n")
     assert "no column 'alhpa' for --labels: closest are 'alpha'" in refusal(tmp_path / "t.csv", labels="alhpa")
 
 
 @pytest.mark.parametrize(
-    ("header", "what"), [("a,a", "two columns are called 'a'"), ("a,", "column 2 of the features has no name")]
+    ("header", "what"), [("a,a", "two columns have the name 'a'"), ("a,", "column 2 of the features has no name")]
 )
-def test_names_of_columns_must_be_there_and_differ(tmp_path, header, what):
+def test_columns_must_have_different_names(tmp_path, header, what):
     (tmp_path / "t.csv").write_text(f"{header}\n1,2\n")
     assert what in refusal(tmp_path / "t.csv")
 
@@ -280,7 +282,7 @@ def test_parquet_with_labels_and_nulls(tmp_path):
     assert (data.feature_names, data.class_names, data.y.tolist()) == (("a", "b"), ("x", "y"), [0, 1, 0])
     assert "column 'kind'" in refusal(path)
     path.write_bytes(b"PAR1 and nothing more")
-    assert "not a whole .parquet file" in refusal(path)
+    assert "not a valid .parquet file" in refusal(path)
 
 
 # --------------------------------------------------------------------------- MATLAB and annotated data
@@ -299,7 +301,7 @@ def test_mat_takes_the_only_matrix_or_a_key_and_stays_sparse(tmp_path, X):
     assert sparse.issparse(data.X)
     np.testing.assert_array_equal(data.X.toarray(), X)
     savemat(tmp_path / "two.mat", {"A": X, "B": 2 * X})
-    assert "or --key to say which" in refusal(tmp_path / "two.mat")
+    assert "or --key." in refusal(tmp_path / "two.mat")
     np.testing.assert_array_equal(read(tmp_path / "two.mat", key="B").X, 2 * X)
 
 
@@ -308,7 +310,7 @@ def test_mat_takes_the_only_matrix_or_a_key_and_stays_sparse(tmp_path, X):
 )
 def test_an_unreadable_mat_is_refused(tmp_path, content):
     (tmp_path / "broken.mat").write_bytes(content)
-    assert "not a whole MATLAB file" in refusal(tmp_path / "broken.mat")
+    assert "not a valid MATLAB file" in refusal(tmp_path / "broken.mat")
 
 
 def test_mat_of_version_7_3_is_hdf5_by_columns(tmp_path, X):
@@ -371,12 +373,12 @@ def test_h5ad_of_anndata_itself(tmp_path, X):
     assert read(tmp_path / "a.h5ad", labels="n").y.tolist() == list(range(6))
 
 
-def test_what_is_not_h5ad_is_refused(tmp_path):
+def test_other_hdf5_files_are_refused_as_h5ad(tmp_path):
     (tmp_path / "no.h5ad").write_bytes(b"nothing")
     assert "not an HDF5 file" in refusal(tmp_path / "no.h5ad")
     with h5py.File(tmp_path / "other.h5ad", "w") as file:
         file["something"] = 1
-    assert "not laid out as an .h5ad file" in refusal(tmp_path / "other.h5ad")
+    assert "does not have the layout of an .h5ad file" in refusal(tmp_path / "other.h5ad")
 
 
 # ------------------------------------------------------------------------------------------ folders
@@ -398,7 +400,7 @@ def test_images_in_subfolders_are_classes_and_keep_a_common_size(tmp_path):
     assert (data.y.tolist(), data.class_names) == ([0, 0, 1], ("a", "b"))
 
 
-def test_images_of_different_sizes_are_brought_to_one(tmp_path):
+def test_images_of_different_sizes_are_resized_to_one(tmp_path):
     draw(tmp_path / "ann_1.png", (4, 6))
     draw(tmp_path / "ann_2.jpg", (8, 8))
     draw(tmp_path / "bob-1.png", (4, 6))
@@ -417,11 +419,11 @@ def test_one_broken_image_is_named(tmp_path):
         draw(tmp_path / f"{number}.png", (40, 40))
     broken = tmp_path / "1.png"
     broken.write_bytes(broken.read_bytes()[:60])
-    with pytest.raises(ReadingError, match=f"{broken} is not a whole image"):
+    with pytest.raises(ReadingError, match=f"{broken} is not a valid image"):
         read(tmp_path)
 
 
-def test_texts_of_files_are_weighed_and_other_texts_alike(tmp_path):
+def test_other_texts_are_weighted_like_those_of_the_fit(tmp_path):
     for name, text in {"sea/1.txt": "wave wave sand", "sea/2.txt": "sand wave", "hill/1.txt": "stone sand"}.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(text)
@@ -445,7 +447,11 @@ def test_jsonl_has_texts_labels_and_names(tmp_path):
 
 @pytest.mark.parametrize(
     ("line", "what"),
-    [("{", "not JSON"), ('{"txt": "a"}', "expected an object with a text"), ("[]", "expected an object with a text")],
+    [
+        ("{", "not JSON"),
+        ('{"txt": "a"}', "expected an object with the field"),
+        ("[]", "expected an object with the field"),
+    ],
 )
 def test_a_wrong_line_of_jsonl_is_named(tmp_path, line, what):
     (tmp_path / "t.jsonl").write_text('{"text": "wave sand"}\n' + line + "\n")
@@ -476,7 +482,7 @@ def test_the_loudest_frequency_of_a_tone_is_its_own(tmp_path, dtype, channels):
     assert data.X.max() == pytest.approx(0.25, rel=0.1)  # a sine of half the range, seen from one side
 
 
-def test_recordings_are_groups_subfolders_classes_and_rates_are_made_equal(tmp_path):
+def test_recordings_are_groups_subfolders_are_classes_and_rates_are_equal(tmp_path):
     tone(tmp_path / "low/a.wav", 500)
     tone(tmp_path / "high/b.wav", 2000, rate=16000)
     data = read(tmp_path)
@@ -494,12 +500,12 @@ def test_recordings_are_groups_subfolders_classes_and_rates_are_made_equal(tmp_p
 def test_a_broken_recording_is_named(tmp_path):
     tone(tmp_path / "a.wav", 500)
     (tmp_path / "b.wav").write_bytes(b"RIFF and nothing more")
-    with pytest.raises(ReadingError, match=r"b\.wav is not a whole \.wav file"):
+    with pytest.raises(ReadingError, match=r"b\.wav is not a valid \.wav file"):
         read(tmp_path)
 
 
 def test_a_folder_of_two_kinds_or_of_none_is_refused(tmp_path):
-    assert "holds nothing that can be read" in refusal(tmp_path)
+    assert "contains no readable files" in refusal(tmp_path)
     draw(tmp_path / "a.png")
     tone(tmp_path / "a.wav", 500)
     assert "1 image and 1 sound:" in refusal(tmp_path)
@@ -508,7 +514,7 @@ def test_a_folder_of_two_kinds_or_of_none_is_refused(tmp_path):
 # ------------------------------------------------------------------------------------- every reader
 
 
-def test_what_is_missing_empty_or_unknown_is_refused(tmp_path):
+def test_a_missing_empty_or_unknown_file_is_refused(tmp_path):
     assert refusal(tmp_path / "no.csv") == f"There is no file or folder {tmp_path / 'no.csv'}."
     (tmp_path / "empty.csv").touch()
     assert refusal(tmp_path / "empty.csv") == f"{tmp_path / 'empty.csv'} is empty."
@@ -518,11 +524,11 @@ def test_what_is_missing_empty_or_unknown_is_refused(tmp_path):
     assert "shape (0, 2)" in refusal(tmp_path / "header.csv")
 
 
-def test_an_option_that_says_nothing_about_the_format_is_refused(tmp_path, X):
+def test_an_option_of_another_format_is_refused(tmp_path, X):
     np.save(tmp_path / "rows.npy", X)
-    assert "--labels says nothing about a .npy file" in refusal(tmp_path / "rows.npy", labels="y")
+    assert "--labels cannot be used for a .npy file" in refusal(tmp_path / "rows.npy", labels="y")
     draw(tmp_path / "images" / "a.png")
-    assert "--key says nothing about a folder" in refusal(tmp_path / "images", key="X")
+    assert "--key cannot be used for a folder" in refusal(tmp_path / "images", key="X")
 
 
 def test_complex_numbers_are_refused(tmp_path):
@@ -541,7 +547,7 @@ def test_columns_are_found_by_the_names_the_model_knows(tmp_path):
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_scales_are_what_they_say_and_the_same_again(X, form):
+def test_scales_have_their_definition_and_are_applied_again(X, form):
     def dense(found):
         return found.toarray() if sparse.issparse(found) else found
 
@@ -557,5 +563,5 @@ def test_scales_leave_holes_and_refuse_logarithms_of_negative_entries():
     holed = np.array([[3.0, np.nan, 4.0]])
     np.testing.assert_allclose(Scaling.of("unit", holed)(holed), [[0.6, np.nan, 0.8]])
     assert Scaling.of("max", holed).largest == 4
-    with pytest.raises(ValueError, match="--scale log"):
+    with pytest.raises(ValueError, match="--scale is 'log'"):
         Scaling.of("log", -holed)(-holed)

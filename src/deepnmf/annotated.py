@@ -1,4 +1,4 @@
-"""AnnData in and out: single-cell data with its annotations."""
+"""Fits to AnnData objects: single-cell data with annotations."""
 
 from typing import Any
 
@@ -8,22 +8,22 @@ from deepnmf.models.factorization import Factorization
 
 
 def fit_anndata(model: Factorization, adata: Any, *, layer: str | None = None, key: str | None = None) -> Any:
-    """Fit a model to annotated data and write codes and features where tools for single cells look for them.
+    """Fit a model to an AnnData object, and store codes and features where single-cell tools expect them.
 
-    The matrix is used as it is, sparse or dense, without a copy where it holds float32 or float64. Codes of the top
-    layer go into ``obsm["X_key"]``, its features into ``varm["key"]``; those of lower layers get the layer's number
-    added, ``X_key_1`` and ``key_1`` for the lowest.
+    The matrix is used as it is, sparse or dense, and float32 or float64 data are not copied. The codes of the top layer
+    are stored in ``obsm["X_key"]`` and its features in ``varm["key"]``; the names for lower layers end in the number of
+    the layer, ``X_key_1`` and ``key_1`` for the lowest.
 
     Parameters
     ----------
     model : any model of deepnmf
-        It is fitted in place.
+        The model is fitted in place.
     adata : AnnData
-        It is written to in place.
+        The object is changed in place.
     layer : str, optional
-        The matrix ``adata.layers[layer]`` in place of ``adata.X``.
+        Fit ``adata.layers[layer]`` instead of ``adata.X``.
     key : str, optional
-        The name to write under; by default the model's class in small letters.
+        The key of the results; by default the name of the model's class in lower case.
 
     Returns
     -------

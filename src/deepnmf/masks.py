@@ -1,4 +1,4 @@
-"""Masks of `numpy.ma`, which `numpy.asarray` drops without a word: the values below them would be taken for data."""
+"""Masks of `numpy.ma`, which `numpy.asarray` drops silently: masked values would be used as data."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from deepnmf.arrays import Array, Matrix
 
 
 def mask_of(array: Any) -> Array | None:
-    """Where an array, or a list of rows, is masked; None where it is nowhere."""
+    """Return the mask of an array or a list of rows; None if nothing is masked."""
     if isinstance(array, list | tuple) and any(isinstance(row, np.ma.MaskedArray) for row in array):
         array = np.ma.stack(array)
     masked = isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array)
@@ -16,7 +16,7 @@ def mask_of(array: Any) -> Array | None:
 
 
 def with_holes(X: Matrix) -> Matrix:
-    """X with NaN where it is masked; where it is nowhere, as it is."""
+    """Return X with NaN in place of masked entries; X itself if nothing is masked."""
     mask = mask_of(X)
     if mask is None:
         return X
@@ -27,6 +27,6 @@ def with_holes(X: Matrix) -> Matrix:
 
 
 def check_unmasked(array: Any, name: str) -> None:
-    """Refuse a mask where every entry is needed."""
+    """Raise an error if the array has masked entries."""
     if mask_of(array) is not None:
         raise ValueError(f"{name} has masked entries, and a value is expected for each: fill them first.")

@@ -1,4 +1,4 @@
-"""How good codes and features are: clustering scores, and sparseness."""
+"""Metrics of codes and features: clustering scores and sparseness."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ __all__ = ["clustering_accuracy", "error_rate", "naive_precision", "nmi", "purit
 
 
 def clustering_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """Share of samples in the right cluster when clusters are matched to classes as well as possible.
+    """Share of samples in the right cluster, for the best assignment of clusters to classes.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def clustering_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 
 
 def nmi(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """Normalised mutual information, with the arithmetic mean of the two entropies.
+    """Normalized mutual information, with the arithmetic mean of the two entropies.
 
     Parameters
     ----------
@@ -120,14 +120,14 @@ def error_rate(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 
 
 def sparseness(array: ArrayLike, axis: int | None = 1) -> float:
-    """Mean Hoyer sparseness of vectors: 0 if all entries are equal, 1 if only one is not zero.
+    """Mean Hoyer sparseness of vectors: 0 if all entries are equal, 1 if only one entry is not zero.
 
     Parameters
     ----------
     array : array-like of shape (n, r)
         Features, factors or codes.
     axis : {1, 0, None}, default=1
-        Sparseness of the rows, of the columns, or of the matrix as one vector. Zero vectors are left out.
+        Sparseness of the rows, of the columns, or of the matrix as one vector. Zero vectors are ignored.
 
     Returns
     -------
@@ -146,13 +146,13 @@ def sparseness(array: ArrayLike, axis: int | None = 1) -> float:
         return 0.0
     l1 = np.abs(vectors).sum(axis=1, dtype=np.float64)
     l2 = np.sqrt(np.square(vectors, dtype=np.float64).sum(axis=1))
-    alive = l2 > 0
-    if not alive.any():
+    nonzero = l2 > 0
+    if not nonzero.any():
         return float("nan")
-    return float(np.mean((np.sqrt(size) - l1[alive] / l2[alive]) / (np.sqrt(size) - 1)))
+    return float(np.mean((np.sqrt(size) - l1[nonzero] / l2[nonzero]) / (np.sqrt(size) - 1)))
 
 
 def _counts(y_true: ArrayLike, y_pred: ArrayLike) -> NDArray[Any]:
-    """Samples of each class (rows) in each cluster (columns)."""
+    """Return the number of samples of each class (rows) in each cluster (columns)."""
     check_consistent_length(y_true, y_pred)
     return np.asarray(contingency_matrix(np.asarray(y_true), np.asarray(y_pred)))

@@ -1,21 +1,22 @@
-"""Model files: arrays and their description, in one safetensors file with a digest. Nothing in it can run.
+"""Model files: arrays and a description in one safetensors file with a digest. A file contains no code.
 
 A file is
 
-    N, eight bytes, the lowest first | header, N bytes of JSON | the arrays, end to end
+    N, eight bytes, little-endian | header, N bytes of JSON | the arrays, one after the other
 
-The header says of each array its ``dtype``, its ``shape`` and its ``data_offsets`` within the last part. Under
-``__metadata__`` it holds two texts:
+The header contains the ``dtype``, the ``shape`` and the ``data_offsets`` (within the last part) of each array. Under
+``__metadata__`` it contains two texts:
 
-    deepnmf   the description, JSON again: format, class, parameters, and what else a model is made of
-    sha256    the digest of the whole file in which these 64 characters are zeros
+    deepnmf   the description, again JSON: format, class, parameters, and other attributes of the model
+    sha256    the digest of the whole file, computed with zeros in place of these 64 characters
 
-safetensors itself would not notice a changed number. Files of the first format, "deepnmf-1", have no digest.
+safetensors itself would not detect a changed number. Files of the first format, "deepnmf-1", have no digest.
 
-`read` believes nothing it has not checked. The file's size comes first; arrays must fill the file without gap or
-overlap, so that no more memory is asked for than the file is long; JSON is bounded before it is parsed.
+`read` checks everything before it is used: arrays must fill the file without gaps or overlaps, so that the memory for
+them is not larger than the file; the size of the JSON is bounded before it is parsed.
 """
 
+import io
 import json
 import math
 import os
@@ -27,8 +28,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -45,7 +47,7 @@ MOST_DIMENSIONS = 2
 
 
 class ModelFileError(ValueError):
-    """A file that is no deepnmf model, or is damaged: `deepnmf.load` says in one sentence what is wrong with it.
+    """A file is not a deepnmf model, or is damaged; the message of `deepnmf.load` says in one sentence why.
 
     Examples
     --------
@@ -64,7 +66,7 @@ class ModelFileError(ValueError):
 
 @contextmanager
 def refusing(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn what a check has to say into one sentence about the file."""
+    """Turn the error of a check into one sentence about the file."""
     try:
         yield
     except (ValueError, TypeError) as error:
@@ -77,26 +79,26 @@ def refusing(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def as_json(description: dict[str, Any]) -> str:
-    """Write a description down; NaN and what is neither number nor text are refused."""
+    """Return a description as JSON; NaN and other objects than numbers and text raise an error."""
     return json.dumps(description, default=plain, allow_nan=False)
 
 
 def plain(value: object) -> object:
-    """Turn NumPy's numbers and arrays into Python's, for JSON."""
+    """Convert NumPy numbers and arrays to Python objects, for JSON."""
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} is not a number, text or a list of them")
 
 
 def write(path: str | os.PathLike[str], description: str, tensors: dict[str, Array]) -> None:
-    """Write the file whole or not at all."""
+    """Write the file completely or not at all."""
     from safetensors.numpy import save  # noqa: PLC0415 - loaded when used
 
     payload = save(tensors, metadata={DESCRIPTION: description, DIGEST: ZEROS.decode()})
     length = int.from_bytes(payload[:8], "little")
     if length > MOST_HEADER:
         raise ValueError(f"the model's description takes {length} bytes, and a model file has room for {MOST_HEADER}.")
-    key = f'"{DIGEST}":"'.encode()  # quotes within the description have a backslash before them
+    key = f'"{DIGEST}":"'.encode()  # quotes within the description are escaped
     place = payload.index(key + ZEROS) + len(key)
     digest = sha256(payload).hexdigest().encode()
     view = memoryview(payload)
@@ -104,25 +106,25 @@ def write(path: str | os.PathLike[str], description: str, tensors: dict[str, Arr
 
 
 def replace_file(target: Path, parts: tuple[bytes | memoryview, ...]) -> None:
-    """Write beside the file's place, then move it there in one step: a crash leaves the old file or the new one."""
-    beside = target.parent / f".deepnmf-{secrets.token_hex(8)}"
+    """Write a temporary file, then move it into place in one step: a crash leaves the old file or the new one."""
+    temporary = target.parent / f".deepnmf-{secrets.token_hex(8)}"
     try:
-        with open(beside, "xb") as file:
+        with open(temporary, "xb") as file:
             for part in parts:
                 file.write(part)
             file.flush()
             os.fsync(file.fileno())
         if target.exists():
-            os.chmod(beside, stat.S_IMODE(target.stat().st_mode))
-        os.replace(beside, target)
+            os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
+        os.replace(temporary, target)
     except BaseException:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
     _make_durable(target.parent)
 
 
 def _make_durable(folder: Path) -> None:
-    """Have the file's new name on the disk too, where a folder can be opened."""
+    """Flush the entry of the file in its folder to the disk, where the system can open a folder."""
     if hasattr(os, "O_DIRECTORY"):
         handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -135,8 +137,8 @@ def _make_durable(folder: Path) -> None:
 
 
 @dataclass(frozen=True)
-class _Entry:
-    """What the header says of one array."""
+class _ArrayEntry:
+    """The entry of one array in the header."""
 
     name: str
     dtype: Any
@@ -146,10 +148,10 @@ class _Entry:
 
 
 def read(path: str | os.PathLike[str], formats: Sequence[str] = MODELS) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Return the description and the arrays of a file that `write` has made, or raise ValueError."""
+    """Return the description and the arrays of a file written by `write`, or raise a ValueError."""
     if not stat.S_ISREG(os.stat(path).st_mode):
         raise ValueError("it is no file")
-    with open(path, "rb") as file:  # everything by one handle: the file may be replaced meanwhile
+    with open(path, "rb") as file:  # one handle for all reads: the file may be replaced meanwhile
         size = os.fstat(file.fileno()).st_size
         start, header = _header(file, size)
         entries = parsed(header.decode())
@@ -165,7 +167,7 @@ def read(path: str | os.PathLike[str], formats: Sequence[str] = MODELS) -> tuple
     return description, tensors
 
 
-def _header(file: BinaryIO, size: int) -> tuple[bytes, bytes]:
+def _header(file: io.BufferedReader, size: int) -> tuple[bytes, bytes]:
     start = file.read(8)
     length = int.from_bytes(start, "little")
     if size < 8:
@@ -197,39 +199,39 @@ def _description(metadata: dict[str, str], formats: Sequence[str]) -> dict[str, 
 
 
 def _digest(metadata: dict[str, str]) -> bytes:
-    """Return what the file says of itself, or zeros where it says nothing."""
+    """Return the digest in the file, or zeros if it has none."""
     digest = metadata.get(DIGEST, ZEROS.decode())
-    if not re.fullmatch("[0-9a-f]{64}", digest):  # another length would change the header's
+    if not re.fullmatch("[0-9a-f]{64}", digest):  # another length would change the length of the header
         raise ValueError(f"its digest is {reprlib.repr(digest)}, and 64 hexadecimal digits are expected")
     return digest.encode()
 
 
-def _laid_out(entries: dict[str, Any], room: int) -> list[_Entry]:
-    """Return the arrays in their order within the file, which they must fill end to end."""
-    found = sorted((_entry(*item) for item in entries.items()), key=lambda entry: (entry.begin, entry.end))
+def _laid_out(entries: dict[str, Any], room: int) -> list[_ArrayEntry]:
+    """Return the arrays in their order within the file, which they must fill without gaps."""
+    found = sorted((_entry(*item) for item in entries.items()), key=attrgetter("begin", "end"))
     ends = [0, *(entry.end for entry in found)]
     if [entry.begin for entry in found] != ends[:-1] or ends[-1] != room:
         raise ValueError(f"its arrays do not lie end to end within the {room} bytes that follow its header")
     return found
 
 
-def _entry(name: str, said: Any) -> _Entry:
-    said = of_type(said, dict, name)
-    shape, offsets = (of_type(said.get(key), list, f"{key} of {name}") for key in ("shape", "data_offsets"))
-    dtype = DTYPES.get(of_type(said.get("dtype"), str, f"dtype of {name}"))
+def _entry(name: str, content: Any) -> _ArrayEntry:
+    content = of_type(content, dict, name)
+    shape, offsets = (of_type(content.get(key), list, f"{key} of {name}") for key in ("shape", "data_offsets"))
+    dtype = DTYPES.get(of_type(content.get("dtype"), str, f"dtype of {name}"))
     counts = [*shape, *offsets]
-    if dtype is None or len(offsets) != 2 or not 1 <= len(shape) <= MOST_DIMENSIONS or len(said) != 3:
-        raise ValueError(f"it describes {name} by {reprlib.repr(said)}, and no array of a model is like that")
+    if dtype is None or len(offsets) != 2 or not 1 <= len(shape) <= MOST_DIMENSIONS or len(content) != 3:
+        raise ValueError(f"it describes {name} by {reprlib.repr(content)}, and no array of a model is like that")
     if any(type(count) is not int or count < 0 for count in counts):
         raise ValueError(f"it describes {name} by {reprlib.repr(counts)}, and counts of at least 0 are expected")
     begin, end = offsets
     if math.prod(shape) * np.dtype(dtype).itemsize != end - begin:
         raise ValueError(f"its {name} of shape {shape} cannot be {end - begin} bytes long")
-    return _Entry(name, np.dtype(dtype), tuple(shape), begin, end)
+    return _ArrayEntry(name, np.dtype(dtype), tuple(shape), begin, end)
 
 
-def _array(file: BinaryIO, entry: _Entry) -> Array:
+def _array(file: io.BufferedReader, entry: _ArrayEntry) -> Array:
     array = np.empty(entry.shape, entry.dtype)
-    if file.readinto(array.reshape(-1).view(np.uint8)) != array.nbytes:  # type: ignore[attr-defined]
+    if file.readinto(array.reshape(-1).view(np.uint8).data) != array.nbytes:
         raise ValueError(f"it ends within {entry.name}")
     return array

@@ -1,4 +1,4 @@
-"""Features of images that have both signs, for models that want them."""
+"""Image features of both signs, for Semi-NMF models."""
 
 from typing import Any, Self
 
@@ -14,15 +14,15 @@ __all__ = ["ImageGradientOrientations"]
 
 
 class ImageGradientOrientations(TransformerMixin, BaseEstimator):
-    """Which way each pixel's brightness rises, as cosine and sine of the gradient's angle.
+    """Direction of the brightness gradient at each pixel, as cosine and sine of its angle.
 
-    Orientations do not change with contrast or with the strength of the light, which is what makes pixels of one
-    face differ from picture to picture. Features are of both signs: for `SemiNMF` and `DeepSemiNMF`.
+    Orientations do not depend on contrast or on the strength of the light, which change from image to image of one
+    face. The features have both signs, as `SemiNMF` and `DeepSemiNMF` allow.
 
     Parameters
     ----------
     image_shape : tuple of two ints or None, default=None
-        Height and width of the image in a row of X, row by row of pixels. None takes a row of X as one line.
+        Height and width of the images; a row of X holds the pixels row by row. None means images of height 1.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class ImageGradientOrientations(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Cosines of all pixels, then sines; both 0 where the image is flat.
+        """Return the cosines of all pixels, then the sines; both are 0 where the image is constant.
 
         Parameters
         ----------
@@ -82,7 +82,7 @@ class ImageGradientOrientations(TransformerMixin, BaseEstimator):
         return np.hstack([(right / steepness).reshape(X.shape), (down / steepness).reshape(X.shape)])
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[Any]:
-        """Names of the output: cos0, cos1, ..., sin0, sin1, ...
+        """Return the names of the output features: cos0, cos1, ..., sin0, sin1, ...
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class ImageGradientOrientations(TransformerMixin, BaseEstimator):
         if len(shape) != 2 or shape[0] < 1 or shape[0] * shape[1] != n_features:
             raise ValueError(
                 f"image_shape is {self.image_shape!r}, but X has {n_features} features: "
-                "expected a height and a width whose product that is."
+                "expected a height and a width with that product."
             )
         return int(shape[0]), int(shape[1])
 

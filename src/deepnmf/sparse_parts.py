@@ -1,4 +1,4 @@
-"""Sparse matrices whose parts may come from anybody: SciPy's compiled loops trust them, and would leave the memory."""
+"""Sparse matrices from untrusted parts, which are checked: SciPy's compiled loops would read outside the memory."""
 
 from typing import Any
 
@@ -11,9 +11,9 @@ FORMS = {"csr": sparse.csr_array, "csc": sparse.csc_array}
 
 
 def from_parts(form: str, data: Any, indices: Any, indptr: Any, shape: Any) -> Matrix:
-    """Read the parts, each an array in memory or in an open file, and make a CSR matrix, or raise a ValueError.
+    """Read the parts, each an array in memory or in an open file, and return a CSR matrix, or raise a ValueError.
 
-    Lengths are compared before anything is read that is not needed.
+    Shapes are checked before the parts are read.
     """
     shape = _lengths(shape)
     n_pointers = shape[0 if form == "csr" else 1] + 1
@@ -25,7 +25,7 @@ def from_parts(form: str, data: Any, indices: Any, indptr: Any, shape: Any) -> M
 
 
 def valid(X: Matrix) -> Matrix:
-    """X as a CSR matrix, every index within its shape, or a ValueError."""
+    """Return X as a CSR matrix; raise a ValueError if an index is outside its shape."""
     X.check_format(full_check=True)
     return X.tocsr()
 
@@ -33,13 +33,13 @@ def valid(X: Matrix) -> Matrix:
 def _lengths(shape: Any) -> tuple[int, int]:
     lengths = np.asarray(shape)
     if lengths.shape != (2,) or lengths.dtype.kind not in "iu" or lengths.min() < 0:
-        raise ValueError(f"its shape is {lengths.tolist()}, and two lengths are expected")
+        raise ValueError(f"the shape is {lengths.tolist()}, but two lengths are expected")
     return int(lengths[0]), int(lengths[1])
 
 
 def _check(name: str, part: Array, length: int, kinds: str) -> None:
     if part.shape != (length,) or part.dtype.kind not in kinds:
         raise ValueError(
-            f"{name} holds {np.dtype(part.dtype)} of shape {part.shape}, "
-            f"and {length} {'integers' if kinds == 'iu' else 'numbers'} are expected"
+            f"{name} contains {np.dtype(part.dtype)} of shape {part.shape}, "
+            f"but {length} {'integers' if kinds == 'iu' else 'numbers'} are expected"
         )

@@ -1,15 +1,15 @@
-"""JSON that may come from anybody, within bounds on memory."""
+"""JSON from untrusted sources, parsed within bounds on memory."""
 
 import json
 import math
 import reprlib
 from typing import Any
 
-MOST_BRACKETS, MOST_COMMAS = 100_000, 1_000_000  # thousands of layers have fewer
+MOST_BRACKETS, MOST_COMMAS = 100_000, 1_000_000  # a model with thousands of layers has fewer
 
 
 def parsed(text: str) -> dict[str, Any]:
-    """Read a JSON object that may be hostile."""
+    """Parse a JSON object from an untrusted source."""
     if text.count("[") + text.count("{") > MOST_BRACKETS or text.count(",") > MOST_COMMAS:
         raise ValueError(f"its description has more than {MOST_BRACKETS} brackets or {MOST_COMMAS} commas")
     try:
@@ -42,7 +42,7 @@ def _integer(text: str) -> int:
 
 
 def of_type(value: Any, kind: type, name: str) -> Any:
-    """Return the value of a description's field if it is of the type that it must have."""
+    """Return the value of a field if it has the expected type, otherwise raise a ValueError."""
     if type(value) is not kind:
         raise ValueError(f"its {name} is {reprlib.repr(value)}, and a {kind.__name__} is expected")
     return value

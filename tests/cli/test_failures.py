@@ -43,9 +43,9 @@ UNREADABLE = {
     "empty.csv": (lambda path: path.touch(), "is empty."),
     "ragged.csv": (lambda path: path.write_text("a,b\n1,2\n3\n"), "line 3: 1 cell, but the first line has 2."),
     "typo.csv": (lambda path: path.write_text("a,b\n1,2\n3,x\n"), "line 3, column 'b': 'x' is not a number"),
-    "images": (broken_images, "b.png is not a whole image"),
-    "broken.mat": (lambda path: path.write_bytes(b"nothing of MATLAB's"), "is not a whole MATLAB file"),
-    "pickle.npz": (lambda path: path.write_bytes(pickle.dumps([1, 2])), "holds a pickle"),
+    "images": (broken_images, "b.png is not a valid image"),
+    "broken.mat": (lambda path: path.write_bytes(b"nothing of MATLAB's"), "is not a valid MATLAB file"),
+    "pickle.npz": (lambda path: path.write_bytes(pickle.dumps([1, 2])), "contains a pickle"),
     "missing.csv": (lambda path: None, "There is no file or folder"),
     "what.xyz": (lambda path: path.write_text("?"), "ends in '.xyz'"),
 }
@@ -79,7 +79,7 @@ def test_data_that_do_not_fit_the_model_end_with_4(tmp_path, out, model, spoil, 
 
 def test_a_scale_that_does_not_fit_the_data_ends_with_4(tmp_path, out):
     np.save(tmp_path / "d.npy", -np.ones((5, 4)))
-    assert "--scale log" in failed(4, "fit", tmp_path / "d.npy", "--scale", "log", *FEW, out=out)
+    assert "--scale is 'log'" in failed(4, "fit", tmp_path / "d.npy", "--scale", "log", *FEW, out=out)
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_a_linked_class_folder_is_a_class(folder, tmp_path):
 
 
 @pytest.mark.parametrize("target", ["cat", "."])
-def test_a_folder_that_is_met_twice_is_refused(folder, target):
+def test_a_folder_that_occurs_twice_is_refused(folder, target):
     (folder / "zoo").symlink_to(folder / target)
     assert "is the same folder as" in refusal(folder)
 

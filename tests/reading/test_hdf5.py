@@ -71,19 +71,19 @@ def refusal(path, **options):
 @pytest.mark.parametrize("form", ["csr_matrix", "csc_matrix"])
 def test_a_crafted_h5ad_with_wrong_sparse_parts_is_refused(tmp_path, form, wrong):
     h5ad(tmp_path / "a.h5ad", form, **wrong)
-    assert "does not hold a valid sparse matrix" in refusal(tmp_path / "a.h5ad")
+    assert "does not contain a valid sparse matrix" in refusal(tmp_path / "a.h5ad")
 
 
 @any_wrong_part
 def test_an_npz_with_wrong_sparse_parts_is_refused(tmp_path, wrong):
     np.savez(tmp_path / "a.npz", **parts(**wrong))
-    assert "does not hold a valid sparse matrix" in refusal(tmp_path / "a.npz")
+    assert "does not contain a valid sparse matrix" in refusal(tmp_path / "a.npz")
 
 
 @any_wrong_part
 def test_a_data_set_with_wrong_sparse_parts_is_refused(tmp_path, wrong):
     np.savez(tmp_path / "bbc_news.npz", **parts(**wrong))
-    with pytest.raises(ValueError, match=r"bbc_news\.npz does not hold a valid sparse matrix"):
+    with pytest.raises(ValueError, match=r"bbc_news\.npz does not contain a valid sparse matrix"):
         datasets.load("bbc_news", tmp_path)
 
 
@@ -91,8 +91,8 @@ def test_a_sparse_matrix_of_matlab_with_indices_beyond_its_shape_is_refused(tmp_
     wrong = sparse.csc_matrix(ENTRIES.toarray())
     wrong.indices[-1] = 10**6
     savemat(tmp_path / "TDT2.mat", {"fea": wrong})
-    assert "not a whole MATLAB file" in refusal(tmp_path / "TDT2.mat")
-    with pytest.raises(ValueError, match=r"TDT2\.mat does not hold a valid sparse matrix"):
+    assert "not a valid MATLAB file" in refusal(tmp_path / "TDT2.mat")
+    with pytest.raises(ValueError, match=r"TDT2\.mat does not contain a valid sparse matrix"):
         datasets.load_tdt2(tmp_path)
 
 
@@ -114,7 +114,7 @@ def test_names_of_an_h5ad_that_do_not_fit_its_matrix_are_refused(tmp_path, frame
     with h5py.File(path, "r+") as file:
         del file[frame]["_index"]
         file[frame]["_index"] = np.array(["only one"], dtype=h5py.string_dtype())
-    assert refusal(path) == f"{path}: {frame} has 1 name, and X has room for 3."
+    assert refusal(path) == f"{path}: {frame} has 1 name, but X needs 3."
 
 
 # ------------------------------------------------------------------------------ ways out of the file
@@ -155,32 +155,32 @@ ways_out = pytest.mark.parametrize(
 
 
 @ways_out
-def test_an_h5ad_that_leads_out_of_its_file_is_refused(tmp_path, secret, way_out):
+def test_an_h5ad_that_refers_to_another_file_is_refused(tmp_path, secret, way_out):
     path = tmp_path / "a.h5ad"
     with h5py.File(path, "w") as file:
         frames(file)
         way_out(file, secret)
-    assert "expected everything to lie within the file" in refusal(path)
+    assert "expected all data within the file" in refusal(path)
 
 
 @ways_out
-def test_a_matlab_7_3_file_that_leads_out_of_itself_is_refused(tmp_path, secret, way_out):
+def test_a_matlab_7_3_file_that_refers_to_another_file_is_refused(tmp_path, secret, way_out):
     path = tmp_path / "a.mat"
     with h5py.File(path, "w", userblock_size=512) as file:
         way_out(file, secret)
     matlab_header(path)
-    assert "expected everything to lie within the file" in refusal(path, key="X")
+    assert "expected all data within the file" in refusal(path, key="X")
 
 
-def test_neither_names_nor_labels_lead_out_of_an_h5ad(tmp_path, secret):
+def test_names_and_labels_of_an_h5ad_cannot_refer_to_another_file(tmp_path, secret):
     path = tmp_path / "a.h5ad"
     h5ad(path)
     with h5py.File(path, "r+") as file:
         file["way"] = h5py.ExternalLink(secret, "/")
-    assert "expected everything to lie within the file" in refusal(path, labels="/way/names")
+    assert "expected all data within the file" in refusal(path, labels="/way/names")
     with h5py.File(path, "r+") as file:
         file["obs"].attrs["_index"] = "/way/names"
-    assert "expected everything to lie within the file" in refusal(path)
+    assert "expected all data within the file" in refusal(path)
 
 
 def test_a_soft_link_within_an_h5ad_is_followed_and_a_loop_of_them_refused(tmp_path):

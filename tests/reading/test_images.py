@@ -51,22 +51,22 @@ def test_resized_values_stay_within_those_of_the_image(tmp_path):
     ("name", "levels", "white"),
     [("a.png", np.uint8, 255), ("a.pgm", np.uint8, 255), ("a.png", np.uint16, 65535), ("a.tif", np.uint16, 65535)],
 )
-def test_images_of_8_and_16_bits_are_grey_levels_from_0_to_1(tmp_path, name, levels, white):
+def test_images_of_8_and_16_bits_are_gray_levels_from_0_to_1(tmp_path, name, levels, white):
     values = np.array([[0, 100, white]], dtype=levels)
     Image.fromarray(values).save(tmp_path / name)
     np.testing.assert_array_equal(read(tmp_path).X, values / white)
 
 
-def test_a_pgm_of_16_bits_is_grey_levels_from_0_to_1(tmp_path):
+def test_a_pgm_of_16_bits_is_gray_levels_from_0_to_1(tmp_path):
     (tmp_path / "a.pgm").write_bytes(b"P5 2 1 65535\n" + np.array([100, 65535], dtype=">u2").tobytes())
     np.testing.assert_array_equal(read(tmp_path).X, [[100 / 65535, 1]])
 
 
-def test_stored_values_and_grey_levels_in_one_folder_are_refused(tmp_path):
+def test_stored_values_and_gray_levels_in_one_folder_are_refused(tmp_path):
     tiff(tmp_path / "b.tif", np.ones((2, 2), dtype=np.float32))
     tiff(tmp_path / "a.png", np.ones((2, 2), dtype=np.uint8))
     with pytest.raises(
-        ReadingError, match=r"holds a\.png, which is scaled .* and b\.tif, whose 32-bit .* expected one"
+        ReadingError, match=r"contains a\.png, which is scaled .* and b\.tif, whose 32-bit .* expected one"
     ):
         read(tmp_path)
 
@@ -93,17 +93,17 @@ def test_an_animation_or_several_pages_are_refused(tmp_path, suffix):
     frames[0].save(path, save_all=True, append_images=frames[1:])
     with pytest.raises(ReadingError) as caught:
         read(tmp_path)
-    assert str(caught.value) == f"{path} holds several images, as frames or pages: expected one image a file."
+    assert str(caught.value) == f"{path} contains several images, as frames or pages: expected one image per file."
 
 
-def test_a_photograph_with_a_preview_of_itself_is_one_image(tmp_path):
+def test_a_photograph_with_a_preview_is_one_image(tmp_path):
     large, small = Image.new("L", (8, 4), 51), Image.new("L", (4, 2), 51)
     large.save(tmp_path / "a.jpg", format="MPO", save_all=True, append_images=[small])
     np.testing.assert_allclose(read(tmp_path).X, np.full((1, 32), 0.2))
 
 
-def test_an_image_of_another_format_than_the_known_ones_starts_no_program(tmp_path, monkeypatch):
+def test_an_image_of_an_unknown_format_starts_no_program(tmp_path, monkeypatch):
     monkeypatch.setattr("subprocess.Popen", lambda *_, **__: pytest.fail("a program was started"))
     Image.new("RGB", (4, 4)).save(tmp_path / "a.png", format="EPS")
-    with pytest.raises(ReadingError, match=r"a\.png is not a whole image"):
+    with pytest.raises(ReadingError, match=r"a\.png is not a valid image"):
         read(tmp_path)

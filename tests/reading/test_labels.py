@@ -73,7 +73,7 @@ def test_floats_above_2_to_the_63_stay_distinct_and_minus_1_stays_unknown(tmp_pa
 
 
 @pytest.mark.parametrize("labels", [["1_0", "10"], ["nan1", "nan2"], ["inf", "5"], ["٣", "3"]])
-def test_text_that_only_looks_like_numbers_to_a_program_is_names(tmp_path, labels):
+def test_text_that_only_python_parses_as_numbers_is_names(tmp_path, labels):
     data = read(csv(tmp_path, labels * 2), labels="label")
     assert data.class_names == tuple(sorted(labels))
 
@@ -84,7 +84,7 @@ def test_numbers_in_several_spellings_are_one_class(tmp_path):
 
 @pytest.mark.parametrize("label", [np.inf, 0.5])
 def test_a_label_that_is_infinite_or_a_fraction_is_refused(tmp_path, label):
-    with pytest.raises(ReadingError, match="is not a class, and labels must be whole numbers or text"):
+    with pytest.raises(ReadingError, match="is not a class: expected integers or text as labels"):
         read(archive(tmp_path, [label, 1.0, 2.0, 3.0]), labels="label")
 
 

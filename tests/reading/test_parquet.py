@@ -38,5 +38,5 @@ def promising(rows, path):
 
 def test_a_file_with_fewer_rows_than_it_says_is_refused(tmp_path):
     parquet.write_table(pyarrow.table({"a": [1.0, 2.0, 3.0]}), tmp_path / "a.parquet")
-    with pytest.raises(ReadingError, match=r"holds 3 rows: expected 4, as its end says\.$"):
+    with pytest.raises(ReadingError, match=r"contains 3 rows: expected 4, the number in its footer\.$"):
         read(promising(4, tmp_path / "a.parquet"))

@@ -77,9 +77,9 @@ def test_no_row_is_lost_whatever_ends_the_lines(tmp_path, any_width, end):
     [
         ("5", ", line 4: 1 cell, but the first line has 2."),
         ("5,6,7", ", line 4: 3 cells, but the first line has 2."),
-        ("5,6o", ", line 4, column 'b': '6o' is not a number; --labels or --names takes a column of text."),
-        ("5,1_0", ", line 4, column 'b': '1_0' is not a number; --labels or --names takes a column of text."),
-        ('5,"6,7"', ", line 4, column 'b': '6,7' is not a number; --labels or --names takes a column of text."),
+        ("5,6o", ", line 4, column 'b': '6o' is not a number; pass --labels or --names for a column of text."),
+        ("5,1_0", ", line 4, column 'b': '1_0' is not a number; pass --labels or --names for a column of text."),
+        ('5,"6,7"', ", line 4, column 'b': '6,7' is not a number; pass --labels or --names for a column of text."),
     ],
 )
 def test_a_wrong_row_is_named_by_line_and_column(tmp_path, any_width, row, fault):
@@ -92,7 +92,7 @@ def test_a_number_over_two_lines_is_refused(tmp_path, any_width):
     assert "is not a number" in refusal(tmp_path / "a.csv")
 
 
-def test_empty_lines_ask_for_no_rows(tmp_path):
+def test_empty_lines_allocate_no_rows(tmp_path):
     names = ",".join(f"p{j}" for j in range(1000))
     (tmp_path / "a.csv").write_text(f"{names}\n" + 999 * "1," + "1\n" + 10**7 * "\n")  # 80 GB of rows
     tracemalloc.start()
@@ -106,4 +106,4 @@ def test_empty_lines_ask_for_no_rows(tmp_path):
 def test_two_columns_of_one_name_among_many_are_found_at_once(tmp_path):
     names = [f"gene{j}" for j in range(200_000)]
     (tmp_path / "a.csv").write_text(",".join([*names, names[-1]]) + "\n")
-    assert "two columns are called 'gene199999'" in refusal(tmp_path / "a.csv")
+    assert "two columns have the name 'gene199999'" in refusal(tmp_path / "a.csv")

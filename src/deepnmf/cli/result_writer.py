@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deepnmf.cli.destinations import explained_write_errors, result_files, write_manifest
-from deepnmf.cli.safe_text import encodable, json_text, spreadsheet_text
+from deepnmf.cli.safe_text import json_text, spreadsheet_text
 
 if TYPE_CHECKING:
     from deepnmf.arrays import Array
@@ -49,8 +49,10 @@ def write_table(path: Path, columns: dict[str, Any]) -> None:
     import pyarrow
     from pyarrow import csv, parquet
 
+    from deepnmf.reading.dataset import utf8_text
+
     is_parquet = path.suffix.lower() == ".parquet"
-    safe = encodable if is_parquet else _csv_text
+    safe = utf8_text if is_parquet else _csv_text
     table = pyarrow.table({heading: _safe_column(column, safe) for heading, column in columns.items()})
     with path.open("wb") as file:
         if is_parquet:
@@ -68,7 +70,9 @@ def _safe_column(column: Any, safe: Callable[[str], str]) -> Any:
 
 
 def _csv_text(text: str) -> str:
-    return spreadsheet_text(encodable(text))
+    from deepnmf.reading.dataset import utf8_text
+
+    return spreadsheet_text(utf8_text(text))
 
 
 def write_codes(path: Path, codes: "Array", sample_names: Sequence[str] | None) -> None:

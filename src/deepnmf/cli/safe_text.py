@@ -32,11 +32,6 @@ def _escaped(match: re.Match[str]) -> str:
     return match[0].encode("unicode_escape").decode()
 
 
-def encodable(text: str) -> str:
-    """Escape surrogates, which UTF-8 cannot encode; Python uses them for bytes of file names that are not UTF-8."""
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
 def spreadsheet_text(text: str) -> str:
     """Put an apostrophe before text that a spreadsheet would run as a formula; numbers stay as they are.
 

@@ -1,6 +1,6 @@
-"""The papers' benchmark data, read from a folder of `.npz` files or Deng Cai's `.mat` files.
+"""The benchmark data of the papers, read from a folder of `.npz` files or Deng Cai's `.mat` files.
 
-Nothing is downloaded unless it is asked for, and no file is unpickled.
+Nothing is downloaded unless requested, and no file is unpickled.
 
 Examples
 --------
@@ -51,31 +51,31 @@ def load(name: str, data_home: Folder = None) -> Bunch:
     Returns
     -------
     Bunch
-        ``data`` (samples are rows, unscaled; CSR where the file is sparse), ``target`` where there are labels,
-        and whatever else the file holds, by its own name.
+        ``data`` (samples are rows, unscaled; CSR where the file is sparse), ``target`` if there are labels,
+        and all other arrays of the file, by their names.
 
     Examples
     --------
     >>> load("mnist")
     Traceback (most recent call last):
         ...
-    ValueError: There is no data set 'mnist'; there are ar_faces, bbc_news, ...
+    ValueError: There is no data set 'mnist': expected one of ar_faces, bbc_news, ...
     """
     if name not in DATA_SETS:
-        raise ValueError(f"There is no data set {name!r}; there are {', '.join(DATA_SETS)}.")
+        raise ValueError(f"There is no data set {name!r}: expected one of {', '.join(DATA_SETS)}.")
     return read(DATA_SETS[name], data_home)
 
 
 def load_orl(data_home: Folder = None, *, download_if_missing: bool = False) -> Bunch:
-    """Load the ORL faces, 40 people, 10 pictures each.
+    """Load the ORL faces, 40 people, 10 images each.
 
     Parameters
     ----------
     data_home : path, optional
         The folder; by default the environment variable ``DEEPNMF_DATA``.
     download_if_missing : bool, default=False
-        Take scikit-learn's Olivetti faces (the same pictures, 64 x 64, from 0 to 1) where the file is not there;
-        `sklearn.datasets.fetch_olivetti_faces` downloads them.
+        If the file is missing, use scikit-learn's Olivetti faces (the same images, 64 x 64, from 0 to 1), which
+        `sklearn.datasets.fetch_olivetti_faces` downloads.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def load_orl(data_home: Folder = None, *, download_if_missing: bool = False) -> 
     except FileNotFoundError:
         if not download_if_missing:
             raise
-    from sklearn.datasets import fetch_olivetti_faces  # noqa: PLC0415 - it reaches for the network
+    from sklearn.datasets import fetch_olivetti_faces  # noqa: PLC0415 - needed for downloads only
 
     faces = fetch_olivetti_faces()
     return Bunch(data=faces.data, target=faces.target, image_shape=faces.images.shape[1:])
@@ -116,7 +116,7 @@ def _loader(name: str) -> Callable[[Folder], Bunch]:
     Returns
     -------
     Bunch
-        ``data``, ``target`` where there are labels, and whatever else the file holds, by its own name.
+        ``data``, ``target`` if there are labels, and all other arrays of the file, by their names.
     """
     return load_one
 

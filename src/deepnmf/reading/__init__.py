@@ -1,4 +1,4 @@
-r"""Files and folders as data for the models: one module a family of formats, nothing ever unpickled.
+r"""Files and folders read as data for the models: one module per family of formats. Nothing is unpickled.
 
 Examples
 --------

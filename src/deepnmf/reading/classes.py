@@ -1,4 +1,4 @@
-"""Labels of any kind as classes: integers, with names where they were text, -1 where unknown."""
+"""Labels of any kind as classes: integers, with names if the labels are text, and -1 for unknown labels."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,13 +12,13 @@ from deepnmf.reading.dataset import ReadingError, count_text
 
 UNKNOWN = -1
 NUMERAL = re.compile(r"[+-]?(nan|(\d+\.?\d*|\.\d+)(e[+-]?\d{1,9})?)", re.ASCII | re.IGNORECASE)
-LEAST, MOST = -(2**63), 2**63 - 1  # of integers in an array
+LEAST, MOST = -(2**63), 2**63 - 1  # integers of 64 bits
 
 
 def classes(values: Any, n_samples: int, where: str) -> tuple[Array, tuple[str, ...] | None]:
-    """Return each sample's class and the classes' names, None where the classes are numbers.
+    """Return the class of each sample and the names of the classes, None if the classes are numbers.
 
-    `where` begins the sentence of an error, such as "digits.csv, column 'label'".
+    `where` is the beginning of error messages, such as "digits.csv, column 'label'".
     """
     flat = _flat(values, n_samples, where)
     if flat.dtype.kind in "biuf":
@@ -29,17 +29,17 @@ def classes(values: Any, n_samples: int, where: str) -> tuple[Array, tuple[str, 
 
 
 def from_names(names: Sequence[str]) -> tuple[Array, tuple[str, ...]]:
-    """Number names in their sorted order."""
+    """Number the names in sorted order."""
     found = sorted(set(names))
     return _looked_up(names, dict(zip(found, range(len(found)), strict=True))), tuple(found)
 
 
 def class_count_text(y: Array | None, source: str) -> str:
-    """How many classes there are and where they come from, in words; nothing without labels."""
+    """Return the number of classes and their source in words; an empty text without labels."""
     if y is None:
         return ""
     n_classes, n_unknown = len(np.unique(y[y != UNKNOWN])), int(np.sum(y == UNKNOWN))
-    unknown = f" ({count_text(n_unknown, 'sample')} without)" if n_unknown else ""
+    unknown = f" ({count_text(n_unknown, 'sample')} without label)" if n_unknown else ""
     return f"{count_text(n_classes, 'class')} {source}{unknown}"
 
 
@@ -49,16 +49,16 @@ def _flat(values: Any, n_samples: int, where: str) -> Array:
         flat = flat.ravel()
     if flat.shape != (n_samples,):
         raise ReadingError(
-            f"{where}: labels have shape {flat.shape}, and one label a sample, ({n_samples},), is expected."
+            f"{where}: the labels have shape {flat.shape}: expected ({n_samples},), one label per sample."
         )
     return flat
 
 
 def _of_text(texts: Sequence[str | None], where: str) -> tuple[Array, tuple[str, ...] | None]:
-    """Numbers where all of them are, else names; an empty cell is unknown."""
+    """Return numbers if all texts are numbers, otherwise names; an empty text is an unknown label."""
     known = np.array([bool(text) for text in texts])
     if not known.any():
-        raise ReadingError(f"{where}: no sample has a label, and at least one is expected.")
+        raise ReadingError(f"{where}: no sample has a label: expected at least one.")
     given = [text for text in texts if text]
     values, names = _from_numerals(given, where) if all(map(NUMERAL.fullmatch, given)) else from_names(given)
     y = np.full(len(texts), UNKNOWN)
@@ -77,18 +77,18 @@ def _looked_up(texts: Sequence[str], numbers: Mapping[str, int]) -> Array:
 
 
 def _whole(number: Decimal, where: str) -> Decimal:
-    """The number, if it is a class, in decimal digits: a float cannot tell 2^53 from 2^53 + 1."""
+    """Return a number if it can be a class; decimals are exact, while a float cannot represent 2^53 + 1."""
     if number.is_nan():
         return Decimal(UNKNOWN)
     if number.is_infinite() or number != number.to_integral_value():
         raise ReadingError(
-            f"{where}: {number:g} is not a class, and labels must be whole numbers or text, not measurements."
+            f"{where}: {number:g} is not a class: expected integers or text as labels, not measurements."
         )
     return number
 
 
 def _numbered(numbers: Sequence[Decimal]) -> tuple[Array, tuple[str, ...] | None]:
-    """The numbers themselves, or names in their order where some have more than 64 bits."""
+    """Return the numbers, or their ranks and names if some have more than 64 bits."""
     if all(LEAST <= number <= MOST for number in numbers):
         return np.array([int(number) for number in numbers], dtype=np.int64), None
     found = sorted(set(numbers) - {Decimal(UNKNOWN)})

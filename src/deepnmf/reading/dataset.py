@@ -14,38 +14,38 @@ from deepnmf.arrays import Array, Matrix
 # -------------------------------------------------------------------------------------------- errors
 
 
-LONGEST = 300  # letters of what a library says
-MOST_COMPARED = 10_000  # names that are compared with one that is not there
+LONGEST_MESSAGE = 300  # characters
+MOST_COMPARED = 10_000  # names that are compared with an unknown one
 
 
 class ReadingError(ValueError):
-    """An input that cannot be read; its text is a sentence that names the file, what was found and what is expected."""
+    """An input cannot be read; the message names the file, what was found and what is expected."""
 
-    def __init__(self, sentence: str) -> None:
-        super().__init__(utf8_text(sentence))
+    def __init__(self, message: str) -> None:
+        super().__init__(utf8_text(message))
 
 
-def utf8_text(name: str) -> str:
-    """Text that can be written anywhere: what stands for bytes of a file's name that are not UTF-8 is escaped."""
-    return name.encode("utf-8", "backslashreplace").decode()
+def utf8_text(text: str) -> str:
+    """Escape surrogates, which UTF-8 cannot encode; Python uses them for bytes of file names that are not UTF-8."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def library_message(error: BaseException) -> str:
-    """What a library says of a broken file, as part of a sentence: some say it in several lines, some say nothing."""
+    """Return the message of another library in one line, or the name of the error if it has no message."""
     text = " ".join(str(error).split()).rstrip(".") or type(error).__name__
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
+    return text if len(text) <= LONGEST_MESSAGE else f"{text[:LONGEST_MESSAGE]} ..."
 
 
-def import_optional(module: str, package: str, what: str) -> Any:
-    """Import what a format needs, or say how to get it."""
+def import_optional(module: str, package: str, purpose: str) -> Any:
+    """Import a module that a format needs; the error says how to install it."""
     try:
         return import_module(module)
     except ModuleNotFoundError as missing:
-        raise ReadingError(f"Reading {what} needs {package}: pip install 'deepnmf[cli]'.") from missing
+        raise ReadingError(f"Reading {purpose} needs {package}: pip install 'deepnmf[cli]'.") from missing
 
 
 def closest(name: str, known: Iterable[str]) -> str:
-    """The names that may have been meant, or all of them where there are few."""
+    """Return the names that are most similar to an unknown one, or the first ones."""
     known = list(islice(known, MOST_COMPARED))
     near = get_close_matches(name, known, n=3) or known[:8]
     more = ", ..." if len(near) < len(known) and near == known[:8] else ""
@@ -62,7 +62,7 @@ Names = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Recipe:
-    """How rows were made from a file, so that rows of another file can be made alike.
+    """How a file was read, so that another file can be read in the same way.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Recipe:
     image_shape : (int, int) or None
         Height and width of the images.
     settings : mapping
-        What else the format needs again: weights of words, the sample rate, names of columns.
+        What else the format needs: weights of words, the sample rate, names of columns.
 
     Examples
     --------
@@ -88,35 +88,35 @@ class Recipe:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Numbers, text and lists only."""
+        """Return the recipe as numbers, text and lists."""
         return json.loads(json.dumps(self.__dict__))
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "Recipe":
-        """Take up what `to_json` gave."""
+        """Return the recipe that `to_json` described."""
         names, shape = content["feature_names"], content["image_shape"]
-        return cls(content["kind"], _tupled(names), _tupled(shape), dict(content["settings"]))
+        return cls(content["kind"], _as_tuple(names), _as_tuple(shape), dict(content["settings"]))
 
 
 @dataclass(frozen=True)
 class Dataset:
-    """Rows that were read, and everything the file says of them.
+    """Data read from a file, with labels and names where the file has them.
 
     Parameters
     ----------
     X : array or sparse matrix of shape (n_samples, n_features)
     kind : {"images", "texts", "sounds", "table"}
     description : str
-        One sentence: what was read.
+        One sentence about the data.
     y : array of int of shape (n_samples,) or None
         Classes, -1 where unknown.
     class_names : tuple of str or None
         ``class_names[y]`` where classes have names.
     feature_names, sample_names : tuple of str or None
     image_shape : (int, int) or None
-        Height and width of a row as a picture.
+        Height and width of a row as an image.
     groups : array of int of shape (n_samples,) or None
-        The recording each frame belongs to.
+        The recording of each frame.
     group_names : tuple of str or None
         ``group_names[groups]`` where recordings have names.
     axis : array of shape (n_features,) or None
@@ -148,13 +148,13 @@ class Dataset:
 
     @property
     def recipe(self) -> Recipe:
-        """What must be kept to read other files alike."""
+        """The recipe to read other files in the same way."""
         return Recipe(self.kind, self.feature_names, self.image_shape, self.settings)
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of a reader; None is left to the reader."""
+    """The arguments of `read`; a reader chooses what is None."""
 
     path: Path
     labels: str | None = None
@@ -166,33 +166,33 @@ class Request:
 
     @property
     def wanted_features(self) -> Names | None:
-        """The columns that a model was fitted on."""
+        """The columns that the model was fitted on."""
         return None if self.like is None else self.like.feature_names
 
     def recipe_setting(self, setting: str) -> Any:
-        """A setting of the file that a model was fitted on, or None."""
+        """Return a setting of the file that the model was fitted on, or None."""
         return None if self.like is None else self.like.settings.get(setting)
 
     def report_progress(self, read: int, total: int) -> None:
-        """Say how far the reading is."""
+        """Report how many bytes have been read."""
         if self.on_bytes is not None:
             self.on_bytes(read, total)
 
 
 def description_of(path: Path, *parts: str) -> str:
-    """Join the parts that there are to the description of what was read."""
+    """Return the description of a data set: the name of the file and all parts that are not empty."""
     return utf8_text(f"{path.name}: {', '.join(part for part in parts if part)}.")
 
 
 def size_text(X: Matrix, sample: str = "sample", feature: str = "feature") -> str:
-    """How much was read, in words."""
+    """Return the numbers of samples and features in words."""
     return f"{count_text(X.shape[0], sample)} of {count_text(X.shape[1], feature)}"
 
 
 def count_text(number: int, noun: str) -> str:
-    """A number and what it counts."""
+    """Return a number and a noun, in the plural where needed."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}{'es' if noun.endswith('s') else 's'}"
 
 
-def _tupled(value: Any) -> Any:
+def _as_tuple(value: Any) -> Any:
     return None if value is None else tuple(value)

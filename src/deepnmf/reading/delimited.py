@@ -1,8 +1,7 @@
-"""``.csv`` and ``.tsv``: parsed in blocks by pyarrow, straight into the rows of one array.
+"""``.csv`` and ``.tsv`` files, parsed in blocks by pyarrow into one array.
 
-The lines are counted first, so that the array is made once, and pages of it that stay untouched cost nothing: what is
-held beside it is a block of a few megabytes.
-pandas takes a row that is too short for one with missing values; pyarrow refuses it, which is why it reads here.
+The lines are counted first, so that the array is allocated once; besides it, only a block of a few megabytes is in
+memory. pandas would fill a row that is too short with missing values; pyarrow refuses it.
 """
 
 import csv
@@ -11,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -26,16 +26,16 @@ from deepnmf.reading.tables import Columns
 
 @dataclass(frozen=True)
 class Layout:
-    """What the first line says."""
+    """The delimiter, the header and the length of the lines."""
 
     delimiter: str
     header: tuple[str, ...]
-    n_header_lines: int  # 0 where the first line is data
+    n_header_lines: int  # 0 if the first line is data
     line_length: int
 
     @classmethod
     def of(cls, path: Path) -> "Layout":
-        """Look at the first lines of a file."""
+        """Determine the layout from the first lines of a file."""
         try:
             with path.open(encoding="utf-8-sig", newline="") as file:
                 first = next((line for line in file if line.strip()), "")
@@ -59,7 +59,7 @@ class Layout:
         return self.n_header_lines > 0
 
     def fault(self, row: Sequence[str], line: int, columns: Columns, path: Path) -> ReadingError:
-        """Say what is wrong with a row."""
+        """Return an error that says what is wrong with a row."""
         expected = len(self.header)
         if len(row) != expected:
             return ReadingError(
@@ -68,18 +68,18 @@ class Layout:
         wrong = next((j for j in columns.features if row[j].strip() and not _is_number(row[j])), columns.features[0])
         return ReadingError(
             f"{path}, line {line}, column {self.header[wrong]!r}: {row[wrong]!r} is not a number; "
-            "--labels or --names takes a column of text."
+            "pass --labels or --names for a column of text."
         )
 
 
 def rows_of(file: IO[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Rows, each with the number of its last line; empty lines are none."""
+    """Yield the rows with the numbers of their last lines; empty lines are skipped."""
     lines = csv.reader(file, delimiter=delimiter)
     return ((lines.line_num, row) for row in lines if row)
 
 
 def _is_data(cells: Sequence[str]) -> bool:
-    """Whether a first line is numbers; those that count the columns are names all the same."""
+    """Whether the first line holds numbers; numbers that count the columns are names."""
     counts = ([str(j) for j in range(begin, begin + len(cells))] for begin in (0, 1))
     return all(map(_is_number, cells)) and list(cells) not in counts
 
@@ -89,7 +89,7 @@ def _is_number(cell: str) -> bool:
         float(cell)
     except ValueError:
         return False
-    return "_" not in cell  # which Python takes for a separator of digits
+    return "_" not in cell  # Python allows underscores between digits
 
 
 # ---------------------------------------------------------------------------- tables of many columns
@@ -99,7 +99,7 @@ Block = tuple[Array, dict[int, list[Any]]]
 
 
 def wide_blocks(request: Request, layout: Layout, columns: Columns) -> Iterator[Block]:
-    """Blocks of one row: the features' numbers, and the cells of columns of text."""
+    """Yield one row at a time: the numbers of the features, and the cells of columns of text."""
     pyarrow = import_optional("pyarrow", "pyarrow", "tables")
     size = request.path.stat().st_size
     with request.path.open("rb") as file:
@@ -118,7 +118,7 @@ def wide_blocks(request: Request, layout: Layout, columns: Columns) -> Iterator[
 
 
 def _row_numbers(cells: Sequence[str]) -> Array:
-    """Numbers of a row, which pyarrow reads as those of a column, by the same rules as those of other tables."""
+    """Return the numbers of a row, which pyarrow parses as a column by the rules for other tables."""
     pyarrow, csv = import_optional("pyarrow", "pyarrow", "tables"), import_optional("pyarrow.csv", "pyarrow", "tables")
     column = "\n".join([*cells, ""]).encode()
     table = csv.read_csv(
@@ -134,15 +134,15 @@ def _row_numbers(cells: Sequence[str]) -> Array:
 
 
 BLOCK_BYTES = 2**20  # pyarrow reads 32 blocks ahead
-ROWS_IN_A_BLOCK = 16  # at least: a row must not be longer than a block
-WIDE = 2**12  # columns; pyarrow takes 9 kB for each
+LEAST_ROWS_IN_A_BLOCK = 16  # a row must not be longer than a block
+WIDE = 2**12  # columns; pyarrow needs 9 kB for each
 LARGE_BYTES = 2**26
-SHORT_CELL = 3.0  # bytes, the delimiter among them
+SHORT_CELL = 3.0  # bytes, including the delimiter
 ROW_NUMBER = re.compile(r"Row #(\d+)")
 
 
 def read_delimited(request: Request) -> Dataset:
-    """A table with the features' names in its first line; an empty cell is NaN, not observed."""
+    """Read a table whose first line holds the names of the features; an empty cell becomes NaN (not observed)."""
     layout = Layout.of(request.path)
     columns = Columns.of(layout.header, request)
     most_rows, n_columns = _most_rows(request.path, len(layout.header)), len(layout.header)
@@ -154,29 +154,29 @@ def read_delimited(request: Request) -> Dataset:
         for place, column in cells.items():
             texts[place].extend(column)
         n_rows += len(numbers)
-        del numbers  # before the next block is made
+        del numbers  # before the next block is allocated
     return columns.dataset(X[:n_rows], texts, request, layout.named)
 
 
 def _dtype(path: Path, n_cells: int) -> type[np.floating[Any]]:
-    """Single precision for large files of short numbers, which would take four times the file's size in double."""
+    """Return float32 for large files of short numbers, which would need four times their size in double precision."""
     size = path.stat().st_size
     return np.float32 if size > LARGE_BYTES and size < SHORT_CELL * n_cells else np.float64
 
 
 def _most_rows(path: Path, n_columns: int) -> int:
-    """As many rows as there are ends of lines, but a row has at least a byte for each column."""
+    """Return an upper bound of the number of rows: the number of lines; a row has at least one byte per column."""
     with path.open("rb") as file:
-        n_lines = 1 + sum(map(_count_ends, iter(lambda: file.read(BLOCK_BYTES), b"")))
+        n_lines = 1 + sum(map(_count_line_ends, iter(partial(file.read, BLOCK_BYTES), b"")))
     return min(n_lines, 1 + path.stat().st_size // n_columns)
 
 
-def _count_ends(block: bytes) -> int:
+def _count_line_ends(block: bytes) -> int:
     return block.count(b"\n") + block.count(b"\r") - block.count(b"\r\n")
 
 
 def _blocks(request: Request, layout: Layout, columns: Columns) -> Iterator[Block]:
-    """Blocks of rows, columns called by their places: names of columns need not differ to pyarrow then."""
+    """Yield blocks of rows; columns are named by their indices, since names may occur twice."""
     pyarrow, arrow_csv = (
         import_optional("pyarrow", "pyarrow", "tables"),
         import_optional("pyarrow.csv", "pyarrow", "tables"),
@@ -191,7 +191,7 @@ def _blocks(request: Request, layout: Layout, columns: Columns) -> Iterator[Bloc
                     cells = {place: batch.column(str(place)).to_pylist() for place in columns.texts}
                     yield _batch_numbers(batch, len(columns.features)), cells
         except pyarrow.ArrowInvalid as error:
-            raise _located(error, request.path, layout, columns) from error
+            raise _error_with_line(error, request.path, layout, columns) from error
 
 
 def _options(pyarrow: Any, arrow_csv: Any, layout: Layout, columns: Columns) -> dict[str, Any]:
@@ -200,8 +200,8 @@ def _options(pyarrow: Any, arrow_csv: Any, layout: Layout, columns: Columns) -> 
     )
     return {
         "read_options": arrow_csv.ReadOptions(
-            use_threads=False,  # only then does an error know its row
-            block_size=max(BLOCK_BYTES, ROWS_IN_A_BLOCK * layout.line_length),
+            use_threads=False,  # only then does an error contain the number of its row
+            block_size=max(BLOCK_BYTES, LEAST_ROWS_IN_A_BLOCK * layout.line_length),
             skip_rows=layout.n_header_lines,
             column_names=[str(j) for j in range(len(layout.header))],
         ),
@@ -211,13 +211,13 @@ def _options(pyarrow: Any, arrow_csv: Any, layout: Layout, columns: Columns) -> 
 
 
 def _batch_numbers(batch: Any, n_features: int) -> Array:
-    """The features of a batch, which are its first columns, row by row."""
+    """Return the features of a batch, which are its first columns, in row-major order."""
     features = batch.select(list(range(n_features)))
     return np.asarray(features.to_tensor(null_to_nan=True, row_major=True).to_numpy())
 
 
-def _located(error: Exception, path: Path, layout: Layout, columns: Columns) -> ReadingError:
-    """Name line and column; pyarrow counts rows without the empty ones."""
+def _error_with_line(error: Exception, path: Path, layout: Layout, columns: Columns) -> ReadingError:
+    """Return an error with line and column; pyarrow does not count empty rows."""
     number = ROW_NUMBER.search(str(error))
     if number is None:
         return ReadingError(f"{path} cannot be read as a table: {library_message(error)}.")

@@ -1,4 +1,4 @@
-"""The files of a folder, in the order of their names, and the classes that their places say."""
+"""The files of a folder in the order of their names, and their classes by subfolder or name."""
 
 import os
 import re
@@ -23,7 +23,7 @@ class Files:
 
     @classmethod
     def below(cls, folder: Path, suffixes: Iterable[str]) -> "Files":
-        """At any depth, in linked folders too; hidden ones are left out."""
+        """Find files at any depth, also in linked folders; hidden files and folders are ignored."""
         wanted = set(suffixes)
         paths = sorted(path for path in _walk(folder, {}) if path.suffix.lower() in wanted)
         for path in paths:
@@ -33,11 +33,11 @@ class Files:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Each file's path within the folder."""
+        """The paths of the files within the folder."""
         return tuple(utf8_text(path.relative_to(self.folder).as_posix()) for path in self.paths)
 
     def classes(self) -> tuple[Array | None, tuple[str, ...] | None, str]:
-        """Each file's class, the classes' names, and where they come from: subfolders, else names but for a number."""
+        """Return the classes of the files, their names, and the source: subfolders, or file names without numbers."""
         tops = [utf8_text(path.relative_to(self.folder).parts[0]) for path in self.paths]
         if all(len(path.relative_to(self.folder).parts) > 1 for path in self.paths):
             return (*from_names(tops), "(subfolders)") if len(set(tops)) > 1 else (None, None, "")
@@ -49,7 +49,7 @@ class Files:
 
 
 def _walk(folder: Path, seen: dict[tuple[int, int], Path]) -> Iterator[Path]:
-    """Files below a folder, linked folders among them; what cannot be looked into is an error, not nothing."""
+    """Yield all files below a folder, also in linked folders; a folder that cannot be read is an error."""
     try:
         _check_new(folder, seen)
         visible = [entry for entry in os.scandir(folder) if not entry.name.startswith(".")]
@@ -64,8 +64,8 @@ def _walk(folder: Path, seen: dict[tuple[int, int], Path]) -> Iterator[Path]:
 
 
 def _check_new(folder: Path, seen: dict[tuple[int, int], Path]) -> None:
-    """A folder that is met twice, by a link, would be its samples twice, or a loop."""
+    """Raise an error for a folder that occurs twice because of a link: its samples would be repeated without end."""
     status = folder.stat()
     first = seen.setdefault((status.st_dev, status.st_ino), folder)
     if first != folder:
-        raise ReadingError(f"{folder} is the same folder as {first}: expected every folder once.")
+        raise ReadingError(f"{folder} is the same folder as {first}: expected each folder once.")

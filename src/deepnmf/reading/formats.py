@@ -1,4 +1,4 @@
-"""Which reader reads what."""
+"""The reader of each format, and the function `read`."""
 
 import math
 import os
@@ -24,7 +24,7 @@ from deepnmf.reading.folder_files import Files
 
 @dataclass(frozen=True)
 class Format:
-    """A reader and the options it understands."""
+    """A reader and its options."""
 
     reader: Callable[[Request], Dataset]
     options: frozenset[str]
@@ -35,16 +35,16 @@ def _format(reader: Callable[[Request], Dataset], *options: str) -> Format:
 
 
 def read_folder(request: Request) -> Dataset:
-    """Images or sounds, else texts: a note beside images is no text to read."""
+    """Read images or sounds, otherwise texts: a text file beside images is ignored."""
     pictures = Files.below(request.path, images.SUFFIXES)
     recordings = Files.below(request.path, sounds.SUFFIXES)
     if pictures.paths and recordings.paths:
         raise ReadingError(
-            f"{request.path} holds {count_text(len(pictures.paths), 'image')} and "
+            f"{request.path} contains {count_text(len(pictures.paths), 'image')} and "
             f"{count_text(len(recordings.paths), 'sound')}: expected one kind."
         )
     if request.size is not None and not pictures.paths:
-        raise ReadingError(f"{request.path} holds no images: leave out --size.")
+        raise ReadingError(f"{request.path} contains no images: --size cannot be used.")
     if pictures.paths:
         return images.read_images(pictures, request)
     if recordings.paths:
@@ -53,7 +53,7 @@ def read_folder(request: Request) -> Dataset:
     if documents.paths:
         return texts.read_texts(documents, request)
     expected = ", ".join((*images.SUFFIXES, *sounds.SUFFIXES, *texts.SUFFIXES))
-    raise ReadingError(f"{request.path} holds nothing that can be read: expected files ending in {expected}.")
+    raise ReadingError(f"{request.path} contains no readable files: expected files ending in {expected}.")
 
 
 SUFFIXES = {
@@ -67,7 +67,7 @@ SUFFIXES = {
     ".jsonl": _format(texts.read_jsonl, "labels", "names"),
     ".wav": _format(sounds.read_wav),
 }
-WHITE = 255  # of images in bytes
+WHITE = 255  # of images of 8 bits
 FOLDER = _format(read_folder, "size")
 
 
@@ -88,20 +88,20 @@ def read(
     path : str or path
         ``.npy``, ``.npz`` (dense, scipy's sparse form, or CSR parts), ``.csv``, ``.tsv``, ``.parquet``, ``.mat``,
         ``.h5ad``, ``.jsonl`` of texts, ``.wav``, or a folder of images, ``.txt`` or ``.wav`` files, whose
-        subfolders are classes. Images of 8 and 16 bits become grey levels from 0 to 1; 32-bit integers and floats are
-        read as they are stored. An image is rotated as its EXIF data say.
+        subfolders are classes. Images of 8 and 16 bits become gray levels from 0 to 1; 32-bit integers and floats are
+        read as they are stored. Images are rotated according to their EXIF data.
     labels : str, optional
-        The column, field or array of labels. Without it, ``y`` in ``.npz``, ``gnd`` in ``.mat`` and ``label`` in
-        ``.jsonl`` are labels where they are there.
+        The column, field or array of labels. By default ``y`` in ``.npz``, ``gnd`` in ``.mat`` and ``label`` in
+        ``.jsonl``, where they exist.
     names : str, optional
-        The column or field of the samples' names.
+        The column or field of the names of the samples.
     key : str, optional
         The array that is X, in ``.npz`` and ``.mat``.
     size : (int, int), optional
-        Height and width. A folder's images are brought to it, by default to their own size, or 32 x 32 where that
-        differs; rows of a file are taken for pictures of it.
+        Height and width. Images of a folder are resized to it, by default to 32 x 32 if their sizes differ; rows of a
+        file are interpreted as images of this size.
     like : Recipe, optional
-        The recipe of a file read before: columns, words, sizes and rates are taken from it.
+        The recipe of a file read earlier, which determines columns, words, sizes and rates.
     on_bytes : callable, optional
         ``on_bytes(read, total)``, called while a large table is read.
 
@@ -128,16 +128,16 @@ def read(
         raise
     except OSError as error:
         raise ReadingError(f"{path} cannot be read: {error.strerror or library_message(error)}.") from error
-    except Exception as error:  # what a damaged file makes of its parser can be anything
-        raise ReadingError(f"{path} is not a whole {_noun(request.path)}: {library_message(error)}.") from error
-    return _as_floats(_pictured(_aligned(_checked(found, request.path), request), request))
+    except Exception as error:  # a damaged file can raise any error in its parser
+        raise ReadingError(f"{path} is not a valid {_noun(request.path)}: {library_message(error)}.") from error
+    return _as_floats(_as_images(_aligned(_checked(found, request.path), request), request))
 
 
 def _read(request: Request) -> Dataset:
     chosen = _chosen(request.path)
     for option in ("labels", "names", "key", "size"):
         if getattr(request, option) is not None and option not in chosen.options:
-            raise ReadingError(f"{request.path}: --{option} says nothing about a {_noun(request.path)}: leave it out.")
+            raise ReadingError(f"{request.path}: --{option} cannot be used for a {_noun(request.path)}.")
     return chosen.reader(request)
 
 
@@ -162,31 +162,31 @@ def _noun(path: Path) -> str:
 
 
 def _checked(data: Dataset, path: Path) -> Dataset:
-    """Refuse all but real numbers in two dimensions."""
+    """Raise an error unless X is a matrix of real numbers."""
     X = data.X
     if X.ndim != 2 or not (np.issubdtype(X.dtype, np.number) or X.dtype == bool) or np.iscomplexobj(X):
-        raise ReadingError(f"{path} holds {X.dtype} of shape {X.shape}: expected a matrix of real numbers.")
+        raise ReadingError(f"{path} contains {X.dtype} of shape {X.shape}: expected a matrix of real numbers.")
     if 0 in X.shape:
-        raise ReadingError(f"{path} holds a matrix of shape {X.shape}: expected at least a sample and a feature.")
+        raise ReadingError(
+            f"{path} contains a matrix of shape {X.shape}: expected at least one sample and one feature."
+        )
     return data
 
 
-def _pictured(data: Dataset, request: Request) -> Dataset:
-    """Rows as pictures, where a shape is asked for or that of the model fits."""
+def _as_images(data: Dataset, request: Request) -> Dataset:
+    """Mark the rows as images if a size was given, or the image shape of the model fits."""
     known = None if request.like is None else request.like.image_shape
     shape, n_features = data.image_shape or request.size or known, data.X.shape[1]
     if shape is None or math.prod(shape) != n_features:
         if request.size is not None:
             height, width = request.size
-            raise ReadingError(
-                f"{request.path} has {n_features} features, and --size {height}x{width} does not fit them."
-            )
+            raise ReadingError(f"{request.path} has {n_features} features: --size {height}x{width} does not fit.")
         return data
     return replace(data, kind="images", image_shape=shape)
 
 
 def _as_floats(data: Dataset) -> Dataset:
-    """Bytes of pictures become grey levels from 0 to 1, whatever file they come from; other numbers stay."""
+    """Return images of bytes as gray levels from 0 to 1; other numbers keep their values."""
     X = data.X
     if data.image_shape is not None and X.dtype == np.uint8:
         return replace(data, X=X / WHITE)
@@ -194,7 +194,7 @@ def _as_floats(data: Dataset) -> Dataset:
 
 
 def _aligned(data: Dataset, request: Request) -> Dataset:
-    """Columns in the order of the recipe, where both sides have names."""
+    """Put the columns into the order of the recipe, if both have names."""
     wanted, found = request.wanted_features, data.feature_names
     if wanted is None or found is None or wanted == found:
         return data

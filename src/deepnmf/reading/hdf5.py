@@ -1,4 +1,4 @@
-"""HDF5 files from untrusted sources, of which nothing outside the file is opened, and AnnData files (``.h5ad``)."""
+"""HDF5 files from untrusted sources, and AnnData files (``.h5ad``). Nothing outside the file is opened."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +25,7 @@ from deepnmf.sparse_parts import from_parts
 
 
 class Group:
-    """A group whose members are given out where they lie within the file.
+    """A group that gives access only to members within the file.
 
     Parameters
     ----------
@@ -49,11 +49,11 @@ class Group:
         return True
 
     def __getitem__(self, name: str) -> Any:
-        """A dataset of h5py, or a `Group`; a soft link leads to what it names by other than soft links."""
+        """Return a dataset of h5py or a `Group`; a soft link is followed if its path has no other soft links."""
         return self._descend(name, Group._followed)
 
     def _descend(self, name: str, step: Any) -> Any:
-        """Go down one link after the other, since HDF5 would follow a path to wherever it leads."""
+        """Follow a path link by link, since HDF5 would also follow it to other files."""
         found: Any = Group(self._group.file, self._path) if name.startswith("/") else self
         for part in name.split("/"):
             found = step(found, part.encode()) if part not in ("", ".") else found
@@ -72,18 +72,18 @@ class Group:
         if isinstance(found, h5py.Group):
             return Group(found, self._path)
         if isinstance(found, h5py.Dataset) and (found.is_virtual or found.external):
-            raise self._outside(name.decode(), "a dataset whose numbers lie in other files")
+            raise self._outside(name.decode(), "a dataset whose numbers are in other files")
         return found
 
     def _link(self, name: bytes) -> Any:
-        """The type of a link, which is not followed."""
+        """Return the type of a link without following it."""
         links = self._group.id.links
         if not links.exists(name):
             raise KeyError(f"there is no {name.decode()!r}")
         return links.get_info(name).type
 
     def _outside(self, name: str, what: str) -> ReadingError:
-        return ReadingError(f"{self._path}: {name!r} is {what}: expected everything to lie within the file.")
+        return ReadingError(f"{self._path}: {name!r} is {what}: expected all data within the file.")
 
 
 def _h5py() -> Any:
@@ -97,7 +97,7 @@ SPARSE = {"csr_matrix": "csr", "csc_matrix": "csc"}
 
 
 def read_h5ad(request: Request) -> Dataset:
-    """X, the names of genes and cells, and a column of the cells as labels."""
+    """Read X, the names of genes and cells, and a column of ``obs`` as labels."""
     h5py = import_optional("h5py", "h5py", ".h5ad files")
     try:
         file = h5py.File(request.path, "r")
@@ -107,7 +107,9 @@ def read_h5ad(request: Request) -> Dataset:
         try:
             return _read(Group(file, request.path), request)
         except (KeyError, AttributeError, TypeError) as error:
-            raise ReadingError(f"{request.path} is not laid out as an .h5ad file: {library_message(error)}.") from error
+            raise ReadingError(
+                f"{request.path} does not have the layout of an .h5ad file: {library_message(error)}."
+            ) from error
 
 
 def _read(file: Group, request: Request) -> Dataset:
@@ -137,7 +139,9 @@ def _matrix(stored: Any, request: Request) -> Matrix:
     try:
         return from_parts(form, stored["data"], stored["indices"], stored["indptr"], stored.attrs["shape"])
     except ValueError as error:
-        raise ReadingError(f"{request.path} does not hold a valid sparse matrix: {library_message(error)}.") from error
+        raise ReadingError(
+            f"{request.path} does not contain a valid sparse matrix: {library_message(error)}."
+        ) from error
 
 
 def _labels(obs: Any, n_samples: int, request: Request) -> tuple[Array | None, Names | None]:
@@ -151,7 +155,7 @@ def _labels(obs: Any, n_samples: int, request: Request) -> tuple[Array | None, N
 
 
 def _column(stored: Any) -> Any:
-    """A plain column, a categorical one, or one with a mask of what is missing."""
+    """Return the values of a plain column, of a categorical one, or of one with a mask of missing values."""
     if hasattr(stored, "shape"):
         return _values(stored)
     if "categories" in stored:
@@ -168,9 +172,7 @@ def _values(stored: Any) -> Array:
 def _index(file: Group, frame: str, length: int, request: Request) -> Names:
     names = _column(file[frame][_text(file[frame].attrs["_index"])])
     if len(names) != length:
-        raise ReadingError(
-            f"{request.path}: {frame} has {count_text(len(names), 'name')}, and X has room for {length}."
-        )
+        raise ReadingError(f"{request.path}: {frame} has {count_text(len(names), 'name')}, but X needs {length}.")
     return tuple(map(str, names))
 
 

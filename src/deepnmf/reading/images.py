@@ -1,4 +1,4 @@
-"""Folders of images, one image a row: grey levels from 0 to 1, or the stored values of 32-bit images."""
+"""Folders of images, one image per row: gray levels from 0 to 1, or the stored values of 32-bit images."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from deepnmf.reading.dataset import (
 from deepnmf.reading.folder_files import Files
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".pgm", ".ppm", ".bmp", ".gif", ".tif", ".tiff", ".webp")
-COMMON_SIZE = (32, 32)  # where sizes differ and none was asked for
+COMMON_SIZE = (32, 32)  # if sizes differ and none was requested
 FORMATS = ("PNG", "JPEG", "PPM", "BMP", "GIF", "TIFF", "WEBP")  # Pillow would start Ghostscript for a PostScript file
 WHITE_OF_8_BITS, WHITE_OF_16_BITS = 255.0, 65535.0
 SAMPLE_FORMAT, UNSIGNED = 339, (1,)  # a tag of TIFF, and its value for unsigned integers
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Header:
-    """What an image says of itself before its pixels are decoded."""
+    """What is known of an image before its pixels are decoded."""
 
     path: Path
     shape: tuple[int, int]
@@ -41,21 +41,21 @@ class Header:
 
 
 def read_images(files: Files, request: Request) -> Dataset:
-    """All images in one size: that of the model, that asked for, their own, or a common one."""
+    """Read all images in one size: that of the model, the requested one, their own, or a common one."""
     headers = [_with_image(path, partial(_header, path)) for path in files.paths]
     _check_one_scale(headers, files)
     shapes = [header.shape for header in headers]
     height, width = shape = _shape(shapes, request)
     X = np.empty((len(files.paths), height * width))
     for row, path in zip(X, files.paths, strict=True):
-        row[:] = _with_image(path, lambda image: _grey(image, shape)).ravel()
+        row[:] = _with_image(path, partial(_gray_levels, shape)).ravel()
     y, class_names, source = files.classes()
     return Dataset(
         X,
         "images",
         description_of(
             files.folder,
-            f"{count_text(len(X), 'grey image')} of {height} x {width} pixels",
+            f"{count_text(len(X), 'gray image')} of {height} x {width} pixels",
             f"resized from {_spread(shapes)}" if set(shapes) != {shape} else "",
             "" if headers[0].has_white else "values as stored",
             class_count_text(y, source),
@@ -68,13 +68,13 @@ def read_images(files: Files, request: Request) -> Dataset:
 
 
 def _check_one_scale(headers: Sequence[Header], files: Files) -> None:
-    """Grey levels from 0 to 1 and stored values in one matrix would have no common unit."""
+    """Raise an error for a mixture of gray levels from 0 to 1 and stored values, which have no common unit."""
     scaled = [header.path for header in headers if header.has_white]
     stored = [header.path for header in headers if not header.has_white]
     if scaled and stored:
         raise ReadingError(
-            f"{files.folder} holds {scaled[0].name}, which is scaled to grey levels from 0 to 1, and {stored[0].name}, "
-            "whose 32-bit values are read as stored: expected one kind."
+            f"{files.folder} contains {scaled[0].name}, which is scaled to gray levels from 0 to 1, and "
+            f"{stored[0].name}, whose 32-bit values are read as stored: expected one kind."
         )
 
 
@@ -93,15 +93,15 @@ def _spread(shapes: Sequence[tuple[int, int]]) -> str:
 
 
 def _header(path: Path, image: Any) -> Header:
-    # An MPO is a photograph with previews of itself, which phones call .jpg.
+    # An MPO file, which phones name .jpg, is a photograph with previews.
     if getattr(image, "is_animated", False) and image.format != "MPO":
-        raise ReadingError(f"{path} holds several images, as frames or pages: expected one image a file.")
-    turned = image.getexif().get(ORIENTATION) in QUARTER_TURNS
-    width, height = (_upright(image) if turned else image).size
+        raise ReadingError(f"{path} contains several images, as frames or pages: expected one image per file.")
+    rotated = image.getexif().get(ORIENTATION) in QUARTER_TURNS
+    width, height = (_upright(image) if rotated else image).size
     return Header(path, (height, width), _white(image) is not None)
 
 
-def _grey(image: Any, shape: tuple[int, int]) -> Array:
+def _gray_levels(shape: tuple[int, int], image: Any) -> Array:
     white, values = _white(image), _values(image)
     if values.shape != shape:
         lowest, highest = (np.fmin.reduce(values, None), np.fmax.reduce(values, None)) if white is None else (0, white)
@@ -110,7 +110,7 @@ def _grey(image: Any, shape: tuple[int, int]) -> Array:
 
 
 def _white(image: Any) -> float | None:
-    """The value of white, or None for 32-bit integers and floats, which may be anything."""
+    """Return the value of white, or None for 32-bit integers and floats, which have none."""
     if image.mode.startswith("I;16") or (image.mode == "I" and image.format in ("PNG", "PPM")):
         return WHITE_OF_16_BITS
     return None if image.mode in ("I", "F") else WHITE_OF_8_BITS
@@ -133,14 +133,14 @@ def _resized(values: Array, shape: tuple[int, int]) -> Array:
     return np.asarray(stored.resize(shape[::-1]))
 
 
-def _with_image(path: Path, look: Callable[[Any], T]) -> T:
-    """What a look at the image gives, or a sentence."""
+def _with_image(path: Path, function: Callable[[Any], T]) -> T:
+    """Open an image and return the result of a function; every error names the file."""
     Image = import_optional("PIL.Image", "pillow", "images")
     try:
-        # Pillow maps a file that it opens by its name, and scrambles the pixels of a rotated TIFF then.
+        # Pillow maps a file that it opens by name into memory, and then scrambles the pixels of a rotated TIFF.
         with path.open("rb") as file, Image.open(file, formats=FORMATS) as image:
-            return look(image)
+            return function(image)
     except ReadingError:
         raise
-    except Exception as error:  # what a damaged file makes of its parser can be anything
-        raise ReadingError(f"{path} is not a whole image: {library_message(error)}.") from error
+    except Exception as error:  # a damaged file can raise any error in its parser
+        raise ReadingError(f"{path} is not a valid image: {library_message(error)}.") from error

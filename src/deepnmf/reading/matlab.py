@@ -1,4 +1,4 @@
-"""MATLAB's files, such as the face data of Deng Cai with ``fea`` and ``gnd``."""
+"""MATLAB files, such as the data of Deng Cai with ``fea`` and ``gnd``."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ NUMBERS |= {f"{sign}int{8 * size}": f"{sign or 'i'}{size}" for sign in ("", "u")
 
 
 def read_mat(request: Request) -> Dataset:
-    """The matrix under ``fea``, that of `key`, or the only one; labels under ``gnd``."""
+    """Read the matrix ``fea``, the one of `key`, or the only one; labels are in ``gnd``."""
     with _variables(request.path) as content:
         X = content[_key(content, request)][()]
         return annotated_dataset(X, content, request, default_labels="gnd")
@@ -29,22 +29,22 @@ def read_mat(request: Request) -> Dataset:
 
 @contextmanager
 def _variables(path: Path) -> Iterator[Mapping[str, StoredArray]]:
-    """Variables by their names, each of which is read when it is needed."""
+    """Yield the variables by their names; each is read when it is needed."""
     from scipy.io import whosmat
 
     try:
         listed = whosmat(path)
-    except NotImplementedError:  # the form of MATLAB 7.3 is HDF5
+    except NotImplementedError:  # files of MATLAB 7.3 are HDF5
         with _of_hdf5(path) as found:
             yield found
-    except Exception as error:  # what a damaged file makes of its parser can be anything
-        raise _broken(path, error) from error
+    except Exception as error:  # a damaged file can raise any error in its parser
+        raise _invalid_file(path, error) from error
     else:
         yield {name: Variable(path, name, shape, kind) for name, shape, kind in listed}
 
 
-def _broken(path: Path, error: Exception) -> ReadingError:
-    return ReadingError(f"{path} is not a whole MATLAB file: {library_message(error)}.")
+def _invalid_file(path: Path, error: Exception) -> ReadingError:
+    return ReadingError(f"{path} is not a valid MATLAB file: {library_message(error)}.")
 
 
 def _key(content: Mapping[str, StoredArray], request: Request) -> str:
@@ -58,8 +58,8 @@ def _key(content: Mapping[str, StoredArray], request: Request) -> str:
     if "fea" in matrices or len(matrices) == 1:
         return "fea" if "fea" in matrices else matrices[0]
     raise ReadingError(
-        f"{request.path} holds {len(matrices)} matrices among {', '.join(content) or 'nothing'}: "
-        "expected one, or fea, or --key to say which."
+        f"{request.path} contains {len(matrices)} matrices among {', '.join(content) or 'no variables'}: "
+        "expected one matrix, a variable fea, or --key."
     )
 
 
@@ -68,7 +68,7 @@ def _key(content: Mapping[str, StoredArray], request: Request) -> str:
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable of a file up to version 7, of one of MATLAB's kinds."""
+    """A variable of a file up to version 7; `kind` is its MATLAB type."""
 
     path: Path
     name: str
@@ -77,7 +77,7 @@ class Variable:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of numbers; text and all else are objects."""
+        """The dtype of numbers; other variables have the dtype object."""
         return np.dtype(NUMBERS.get(self.kind, "O"))
 
     def __getitem__(self, everything: tuple[()]) -> Matrix:
@@ -85,12 +85,12 @@ class Variable:
 
         try:
             return _plain(loadmat(self.path, variable_names=[self.name])[self.name])
-        except Exception as error:  # what a damaged file makes of its parser can be anything
-            raise _broken(self.path, error) from error
+        except Exception as error:  # a damaged file can raise any error in its parser
+            raise _invalid_file(self.path, error) from error
 
 
 def _plain(value: Any) -> Matrix:
-    """A sparse matrix by rows; a row of characters is names, which MATLAB pads with blanks."""
+    """Return a sparse matrix as CSR; remove the blanks with which MATLAB pads texts."""
     if sparse.issparse(value):
         return valid(sparse.csc_array(value))
     return np.char.rstrip(value) if value.dtype.kind == "U" else value
@@ -107,7 +107,7 @@ def _of_hdf5(path: Path) -> Iterator[Mapping[str, StoredArray]]:
             group = Group(file, path)
             yield {name: found for name in group if (found := _by_columns(group[name])) is not None}
     except (OSError, KeyError) as error:
-        raise _broken(path, error) from error
+        raise _invalid_file(path, error) from error
 
 
 def _by_columns(stored: Any) -> StoredArray | None:
@@ -117,7 +117,7 @@ def _by_columns(stored: Any) -> StoredArray | None:
 
 
 class DenseByColumns:
-    """An array that MATLAB lays down by columns."""
+    """An array, which MATLAB stores by columns."""
 
     def __init__(self, stored: Any) -> None:
         self.shape, self.dtype = stored.shape[::-1], stored.dtype
@@ -128,7 +128,7 @@ class DenseByColumns:
 
 
 class SparseByColumns:
-    """A sparse matrix; one without entries has neither data nor places of them."""
+    """A sparse matrix; one without entries has neither data nor row indices."""
 
     def __init__(self, group: Group) -> None:
         self.shape = (int(group.attrs["MATLAB_sparse"]), group["jc"].shape[0] - 1)

@@ -1,4 +1,4 @@
-"""What NumPy's files hold, by their headers: an array is read when it is needed, and nothing is ever unpickled."""
+"""NumPy files (``.npy``, ``.npz``): headers are read first, arrays when they are needed. Nothing is unpickled."""
 
 import math
 import zipfile
@@ -17,30 +17,30 @@ from deepnmf.reading.dataset import ReadingError, library_message
 
 
 class StoredArray(Protocol):
-    """What an array in a file, or in memory, says of itself before it is read by ``stored[()]``."""
+    """An array in a file or in memory: its shape and dtype are known before ``stored[()]`` reads it."""
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Lengths of its axes."""
+        """The shape of the array."""
         ...
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of its entries."""
+        """The dtype of the entries."""
         ...
 
     def __getitem__(self, everything: tuple[()], /) -> Any:
-        """Read it."""
+        """Read the array."""
         ...
 
 
 def is_matrix(stored: StoredArray) -> bool:
-    """Whether it may be X: numbers in rows and columns, more than one of each."""
+    """Whether the array may be X: numbers in at least two rows and two columns."""
     return len(stored.shape) == 2 and 1 not in stored.shape and stored.dtype.kind in "biufc"
 
 
 def unpacked_bytes(stored: StoredArray) -> int:
-    """Bytes that it takes in memory."""
+    """Return the number of bytes of the array in memory."""
     return math.prod(stored.shape) * stored.dtype.itemsize
 
 
@@ -48,12 +48,12 @@ def unpacked_bytes(stored: StoredArray) -> int:
 
 
 SUFFIX = ".npy"
-ARCHIVES = (b"PK\x03\x04", b"PK\x05\x06")  # first bytes, the second of an archive without files
+ARCHIVES = (b"PK\x03\x04", b"PK\x05\x06")  # first bytes of a zip archive, and of an empty one
 
 
 @contextmanager
 def open_arrays(path: Path) -> Iterator[StoredArray | Mapping[str, StoredArray]]:
-    """The array of a file, or those of an archive by their names."""
+    """Yield the array of a file, or the arrays of an archive by their names."""
     try:
         with path.open("rb") as file:
             if not _is_archive(file):
@@ -64,7 +64,7 @@ def open_arrays(path: Path) -> Iterator[StoredArray | Mapping[str, StoredArray]]
     except ReadingError:
         raise
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise ReadingError(f"{path} is not a whole NumPy file: {library_message(error)}.") from error
+        raise ReadingError(f"{path} is not a valid NumPy file: {library_message(error)}.") from error
 
 
 def _is_archive(file: IO[bytes]) -> bool:
@@ -78,15 +78,15 @@ def _arrays_in(archive: zipfile.ZipFile) -> list[str]:
 
 
 class ArrayFile:
-    """One array, of which the header was read.
+    """One array whose header has been read.
 
     Parameters
     ----------
     file : binary file
     path : Path
-        For messages.
+        The file, for messages.
     size : int
-        Bytes of the file.
+        The number of bytes of the file.
     """
 
     def __init__(self, file: IO[bytes], path: Path, size: int) -> None:
@@ -94,7 +94,9 @@ class ArrayFile:
         self.shape, self.dtype = _header(file, path)
         promised, found = unpacked_bytes(self), size - file.tell()
         if not self.dtype.hasobject and promised > found:
-            raise ReadingError(f"{path} is not a whole NumPy file: it has {found} of {promised} bytes of an array.")
+            raise ReadingError(
+                f"{path} is not a complete NumPy file: it contains {found} of {promised} bytes of an array."
+            )
 
     def __getitem__(self, everything: tuple[()]) -> Array:
         self._file.seek(0)
@@ -102,15 +104,15 @@ class ArrayFile:
 
 
 class ArrayInArchive:
-    """One array of an archive.
+    """One array in an archive.
 
     Parameters
     ----------
     archive : ZipFile
     name : str
-        Of the file within it.
+        The name of the file in the archive.
     path : Path
-        Of the archive.
+        The archive, for messages.
     """
 
     def __init__(self, archive: zipfile.ZipFile, name: str, path: Path) -> None:
@@ -128,19 +130,19 @@ def _header(file: IO[bytes], path: Path) -> tuple[tuple[int, ...], np.dtype[Any]
     try:
         version = npy.read_magic(file)
     except ValueError as error:
-        raise _pickle(path) from error
+        raise _pickle_error(path) from error
     shape, _, dtype = (npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0)(file)
     return shape, dtype
 
 
 def _read(file: IO[bytes], dtype: np.dtype[Any], path: Path) -> Array:
     if dtype.hasobject:
-        raise _pickle(path)
+        raise _pickle_error(path)
     return npy.read_array(file, allow_pickle=False)
 
 
-def _pickle(path: Path) -> ReadingError:
+def _pickle_error(path: Path) -> ReadingError:
     return ReadingError(
-        f"{path} holds a pickle or Python objects, which could run code when read: "
+        f"{path} contains a pickle or Python objects, which could run code: "
         "expected arrays of numbers, saved by numpy.savez."
     )

@@ -1,4 +1,4 @@
-"""Scales of rows before a fit, and the same again before a transform."""
+"""Scales of the data before a fit, which are applied again before a transform."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -10,12 +10,16 @@ from scipy import sparse
 from deepnmf.arrays import Matrix
 
 
+def _unchanged(X: Matrix, _: float) -> Matrix:
+    return X
+
+
 def _divided(X: Matrix, largest: float) -> Matrix:
     return X / largest if largest > 0 else X
 
 
 def _unit(X: Matrix, _: float) -> Matrix:
-    """Every row at unit Euclidean norm; NaN counts nothing, and zeros stay."""
+    """Scale each row to unit Euclidean norm; NaN is ignored, and rows of zeros stay."""
     if sparse.issparse(X):
         norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
         return sparse.csr_array(sparse.diags_array(1 / np.where(norms > 0, norms, 1)) @ X)
@@ -24,14 +28,14 @@ def _unit(X: Matrix, _: float) -> Matrix:
 
 
 def _logarithm(X: Matrix, _: float) -> Matrix:
-    """log(1 + x), for counts; what is absent stays absent."""
+    """Return log(1 + x), for counts; entries that are not stored stay zero."""
     if smallest_entry(X) < 0:
-        raise ValueError("--scale log is for counts, and the data have negative entries: expected none or max.")
+        raise ValueError("--scale is 'log', but the data have negative entries: expected none, max or unit.")
     return X.log1p() if sparse.issparse(X) else np.log1p(X)
 
 
 SCALES: dict[str, Callable[[Matrix, float], Matrix]] = {
-    "none": lambda X, _: X,
+    "none": _unchanged,
     "max": _divided,
     "unit": _unit,
     "log": _logarithm,
@@ -40,15 +44,15 @@ SCALES: dict[str, Callable[[Matrix, float], Matrix]] = {
 
 @dataclass(frozen=True)
 class Scaling:
-    """One of `SCALES`, with the largest entry of the data it was first used on.
+    """One of `SCALES`, with the largest entry of the data that it was determined from.
 
     Parameters
     ----------
     name : {"none", "max", "unit", "log"}
-        "max" divides by the largest magnitude of all entries, "unit" brings each row to unit Euclidean norm, "log" is
+        "max" divides by the largest magnitude of all entries, "unit" scales each row to unit Euclidean norm, "log" is
         log(1 + x).
     largest : float
-        What "max" divides by.
+        The divisor of "max".
 
     Examples
     --------
@@ -64,20 +68,20 @@ class Scaling:
 
     @classmethod
     def of(cls, name: str, X: Matrix) -> "Scaling":
-        """The scale of these data."""
+        """Determine the scale from data."""
         return cls(name, _largest_entry(X) if name == "max" else 1.0)
 
     def __call__(self, X: Matrix) -> Matrix:
-        """X in this scale."""
+        """Return X in this scale."""
         return SCALES[self.name](X, self.largest)
 
     def to_json(self) -> dict[str, Any]:
-        """Numbers and text only."""
+        """Return the scaling as numbers and text."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> "Scaling":
-        """Take up what `to_json` gave."""
+        """Return the scaling that `to_json` described."""
         return cls(content["name"], content["largest"])
 
 

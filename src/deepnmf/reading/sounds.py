@@ -1,4 +1,4 @@
-"""Recordings as the magnitudes of short spectra: one frame a row, one recording a group."""
+"""Recordings as magnitudes of short-time spectra: each frame is a row, each recording a group."""
 
 import math
 from collections.abc import Sequence
@@ -13,16 +13,16 @@ from deepnmf.reading.dataset import Dataset, ReadingError, Request, count_text, 
 from deepnmf.reading.folder_files import Files
 
 SUFFIXES = (".wav",)
-WINDOW_SECONDS = 0.05  # about what a note or a syllable keeps still for
+WINDOW_SECONDS = 0.05  # about the time for which a note or a syllable is stationary
 
 
 def read_wav(request: Request) -> Dataset:
-    """One recording."""
+    """Read one recording."""
     return read_sounds(Files(request.path.parent, (request.path,)), request, request.path)
 
 
-def read_sounds(files: Files, request: Request, named_after: Path | None = None) -> Dataset:
-    """Frames of all recordings at one sample rate: that of the model, or the lowest there is."""
+def read_sounds(files: Files, request: Request, name_source: Path | None = None) -> Dataset:
+    """Read the frames of all recordings at one sample rate: that of the model, or the lowest one."""
     recordings = [_recording(path) for path in files.paths]
     rates = [rate for rate, _ in recordings]
     rate = int(request.recipe_setting("sample_rate") or min(rates))
@@ -38,7 +38,7 @@ def read_sounds(files: Files, request: Request, named_after: Path | None = None)
         X,
         "sounds",
         description_of(
-            named_after or files.folder,
+            name_source or files.folder,
             f"{count_text(len(X), 'frame')} of {X.shape[1]} frequencies "
             f"from {count_text(len(frames), 'recording')} at {rate} Hz",
             f"{resampled} of them resampled" if resampled else "",
@@ -56,20 +56,20 @@ def read_sounds(files: Files, request: Request, named_after: Path | None = None)
 
 
 def _window(rate: int) -> int:
-    """The power of two next to the window's length."""
+    """Return the window length in samples, rounded to a power of two."""
     return max(2, 2 ** round(math.log2(WINDOW_SECONDS * rate)))
 
 
 def _recording(path: Path) -> tuple[int, Array]:
-    """Sample rate and samples from -1 to 1, the mean of the channels."""
+    """Return the sample rate, and the mean of the channels as samples from -1 to 1."""
     from scipy.io import wavfile
 
     try:
         rate, samples = wavfile.read(path)
     except (ValueError, EOFError, KeyError, TypeError, OSError) as error:
-        raise ReadingError(f"{path} is not a whole .wav file: {library_message(error)}.") from error
+        raise ReadingError(f"{path} is not a valid .wav file: {library_message(error)}.") from error
     if not samples.size:
-        raise ReadingError(f"{path} holds no samples.")
+        raise ReadingError(f"{path} contains no samples.")
     wave = _from_integers(samples)
     return rate, wave.mean(axis=1) if wave.ndim == 2 else wave
 
@@ -77,7 +77,7 @@ def _recording(path: Path) -> tuple[int, Array]:
 def _from_integers(samples: Array) -> Array:
     if samples.dtype.kind == "f":
         return samples.astype(np.float64)
-    if samples.dtype == np.uint8:  # eight bits have their silence in the middle
+    if samples.dtype == np.uint8:  # 8-bit samples are unsigned
         return samples.astype(np.float64) / 128 - 1
     return samples / -float(np.iinfo(samples.dtype).min)
 
@@ -90,7 +90,7 @@ def _resampled(wave: Array, own: int, rate: int) -> Array:
 
 
 def _magnitudes(wave: Array, window: int) -> Array:
-    """|STFT| with half-overlapping Hann windows, one frame a row."""
+    """Return |STFT| with Hann windows that overlap by half, one frame per row."""
     from scipy.signal import ShortTimeFFT
     from scipy.signal.windows import hann
 

@@ -27,7 +27,7 @@ USUAL_LABELS = ("label", "labels", "class", "target", "y")
 
 @dataclass(frozen=True)
 class Columns:
-    """Places of the columns that are read."""
+    """Indices of the columns that are read."""
 
     header: Sequence[str]
     features: tuple[int, ...]
@@ -36,11 +36,11 @@ class Columns:
 
     @classmethod
     def of(cls, header: Sequence[str], request: Request) -> "Columns":
-        """What is asked for by name; features are the rest, or those that a model was fitted on."""
+        """Find labels and names; features are all other columns, or those that the model was fitted on."""
         labels = _place(header, request, "labels")
         names = _place(header, request, "names")
         if names is None and header[0] == "" and labels != 0:
-            names = 0  # the row names of R and pandas
+            names = 0  # row names as written by R and pandas
         features = _features(header, request, {labels, names})
         if labels is None and request.like is None:
             _warn_of_labels([header[j] for j in features], request)
@@ -48,16 +48,16 @@ class Columns:
 
     @property
     def texts(self) -> tuple[int, ...]:
-        """The columns that may hold text."""
+        """The columns that may contain text."""
         return tuple(dict.fromkeys(place for place in (self.labels, self.names) if place is not None))
 
     @property
     def feature_names(self) -> Names:
-        """The features' names."""
+        """The names of the features."""
         return tuple(self.header[j] for j in self.features)
 
     def dataset(self, X: Array, texts: dict[int, list[Any]], request: Request, named: bool = True) -> Dataset:
-        """Put together what was read; `named` is whether the header was in the file."""
+        """Return the data set; `named` says whether the file has a header."""
         y, class_names, source = None, None, ""
         if self.labels is not None:
             source = f"in column {self.header[self.labels]!r}"
@@ -87,7 +87,7 @@ class Columns:
 
 
 def _place(header: Sequence[str], request: Request, kind: str) -> int | None:
-    """The column that is asked for; one that only the recipe knows may be missing."""
+    """Return the index of the requested column; a column that only the recipe requests may be missing."""
     asked, remembered = getattr(request, kind), request.recipe_setting(kind)
     name = remembered if asked is None else asked
     if name in header:
@@ -106,17 +106,17 @@ def _features(header: Sequence[str], request: Request, others: set[int | None]) 
             return tuple(places[name] for name in request.wanted_features)
     features = tuple(j for j in range(len(header)) if j not in others)
     if not features:
-        raise ReadingError(f"{request.path} has no column of numbers left: expected at least one feature.")
+        raise ReadingError(f"{request.path} has no columns besides labels and names: expected at least one feature.")
     _check_names([header[j] for j in features], request)
     return features
 
 
 def _warn_of_labels(names: Sequence[str], request: Request) -> None:
-    """Labels among the features would be learnt like any other number."""
+    """Warn if a feature is named like labels, since the model would learn it like any other number."""
     for name in names:
         if name.lower() in USUAL_LABELS:
             warnings.warn(
-                f"{request.path}: column {name!r} is taken for a feature; --labels {name} makes it the labels.",
+                f"{request.path}: column {name!r} is used as a feature; pass --labels {name} if it holds the labels.",
                 UserWarning,
                 stacklevel=2,
             )
@@ -127,7 +127,7 @@ def _check_names(names: Sequence[str], request: Request) -> None:
         raise ReadingError(f"{request.path}, line 1: column {names.index('') + 1} of the features has no name.")
     if len(set(names)) < len(names):
         twice = next(name for name, count in Counter(names).items() if count > 1)
-        raise ReadingError(f"{request.path}, line 1: two columns are called {twice!r}, and names must differ.")
+        raise ReadingError(f"{request.path}, line 1: two columns have the name {twice!r}: expected different names.")
 
 
 # ------------------------------------------------------------------------------------------ .parquet
@@ -137,18 +137,18 @@ BATCH_ROWS, BATCH_COLUMNS = 2**12, 2**12
 
 
 def read_parquet(request: Request) -> Dataset:
-    """A table of numbers; null is NaN, not observed."""
+    """Read a table of numbers; null becomes NaN (not observed)."""
     pyarrow, arrow_parquet = (
         import_optional("pyarrow", "pyarrow", "tables"),
         import_optional("pyarrow.parquet", "pyarrow", "tables"),
     )
     try:
-        # pyarrow takes no name that is not UTF-8.
+        # pyarrow accepts only file names in UTF-8.
         with request.path.open("rb") as opened, arrow_parquet.ParquetFile(opened) as file:
             columns = Columns.of(file.schema_arrow.names, request)
             X, texts = _rows(file, columns, request)
     except pyarrow.ArrowInvalid as error:
-        raise ReadingError(f"{request.path} is not a whole .parquet file: {library_message(error)}.") from error
+        raise ReadingError(f"{request.path} is not a valid .parquet file: {library_message(error)}.") from error
     return columns.dataset(X, texts, request)
 
 
@@ -169,22 +169,25 @@ def _rows(file: Any, columns: Columns, request: Request) -> tuple[Array, dict[in
 
 
 def _batches(file: Any, names: Sequence[str], request: Request) -> Iterator[tuple[slice, Any]]:
-    """Blocks of rows of some columns, and where they lie."""
+    """Yield blocks of rows of some columns, with their positions."""
     n_rows = 0
     for batch in file.iter_batches(BATCH_ROWS, columns=list(names)) if names else ():
         yield slice(n_rows, n_rows + batch.num_rows), batch
         n_rows += batch.num_rows
     if names and n_rows != file.metadata.num_rows:
-        raise ReadingError(f"{request.path} holds {n_rows} rows: expected {file.metadata.num_rows}, as its end says.")
+        raise ReadingError(
+            f"{request.path} contains {n_rows} rows: expected {file.metadata.num_rows}, the number in its footer."
+        )
 
 
 def _dtype(schema: Any, columns: Columns, request: Request) -> Any:
-    """Single precision where every column has it; a column that holds no numbers is refused."""
+    """Return float32 if every column has it, otherwise float64; raise an error for a column without numbers."""
     types = import_optional("pyarrow.types", "pyarrow", "tables")
     found = {name: schema.field(name).type for name in columns.feature_names}
     for name, kind in found.items():
         if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)):
             raise ReadingError(
-                f"{request.path}, column {name!r}: {kind} is not a number; --labels or --names takes a column of text."
+                f"{request.path}, column {name!r}: {kind} is not a type of numbers; "
+                "pass --labels or --names for a column of text."
             )
     return np.float32 if all(types.is_float32(kind) for kind in found.values()) else np.float64

@@ -1,4 +1,4 @@
-"""Texts, a file each or a line of JSON each, as weights of words (tf-idf)."""
+"""Texts, one per file or one per line of JSON, as weights of words (tf-idf)."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -23,12 +23,12 @@ from deepnmf.reading.dataset import (
 from deepnmf.reading.folder_files import Files
 
 SUFFIXES = (".txt",)
-SEVERAL = 20  # texts from which on words that are in one text only, or in most of them, tell nothing
+SEVERAL = 20  # from this many texts on, words in only one text or in most texts are left out
 TEXT, LABEL = "text", "label"
 
 
 def read_texts(files: Files, request: Request) -> Dataset:
-    """One ``.txt`` file a text."""
+    """Read one text per ``.txt`` file."""
     y, class_names, source = files.classes()
     X, words, settings = _tfidf([_content(path) for path in files.paths], request)
     return Dataset(
@@ -44,7 +44,7 @@ def read_texts(files: Files, request: Request) -> Dataset:
 
 
 def read_jsonl(request: Request) -> Dataset:
-    """One object a line, with a ``text`` and, where known, a ``label``."""
+    """Read one object per line, with a ``text`` and optionally a ``label``."""
     records = list(_records(request.path))
     label = request.labels or request.recipe_setting("labels") or LABEL
     y, class_names = _labels(records, label, request)
@@ -65,7 +65,7 @@ def read_jsonl(request: Request) -> Dataset:
 
 
 def _tfidf(documents: Sequence[str], request: Request) -> tuple[Matrix, Names, dict[str, Any]]:
-    """Weights, words, and what other texts need to be weighed alike."""
+    """Return the weights, the words, and the settings to weight other texts in the same way."""
     if request.like is not None and request.like.kind == "texts" and request.recipe_setting("idf"):
         vectorizer = _recipe_vectorizer(request)
         return vectorizer.transform(documents), request.like.feature_names or (), dict(request.like.settings)
@@ -81,7 +81,7 @@ def _fitted_vectorizer(documents: Sequence[str], path: Path) -> Any:
     try:
         return TfidfVectorizer(min_df=rare, max_df=common).fit(documents)
     except ValueError as error:
-        raise ReadingError(f"{path} holds no words to learn from: {library_message(error)}.") from error
+        raise ReadingError(f"{path} contains no words: {library_message(error)}.") from error
 
 
 def _recipe_vectorizer(request: Request) -> Any:
@@ -111,11 +111,11 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
 
 def _record(line: str, where: str) -> dict[str, Any]:
     try:
-        record = json.loads(line, parse_float=Decimal)  # which keeps labels such as 9007199254740993.0 apart
+        record = json.loads(line, parse_float=Decimal)  # keeps labels such as 9007199254740993.0 exact
     except json.JSONDecodeError as error:
         raise ReadingError(f"{where}, column {error.colno}: not JSON, {error.msg}.") from error
     if not isinstance(record, dict) or not isinstance(record.get(TEXT), str):
-        raise ReadingError(f"{where}: expected an object with a text under {TEXT!r}.")
+        raise ReadingError(f"{where}: expected an object with the field {TEXT!r}.")
     return record
 
 
@@ -128,7 +128,7 @@ def _labels(records: Sequence[dict[str, Any]], label: str, request: Request) -> 
     values = [record.get(label) for record in records]
     wrong = next((value for value in values if isinstance(value, list | dict)), None)
     if wrong is not None:
-        raise ReadingError(f"{request.path}, {label!r}: {wrong!r} is not a label, and one text or number is expected.")
+        raise ReadingError(f"{request.path}, {label!r}: {wrong!r} is not a label: expected a text or a number.")
     return classes(np.array(values, dtype=object), len(records), f"{request.path}, {label!r}")
 
 
