@@ -67,13 +67,13 @@ def test_a_picture_is_its_feature_with_its_peak_at_one():
 @pytest.mark.parametrize(
     ("sign", "expected"), [(1, [[0, 0.5, 1], [0.25, 0, 1]]), (-1, [[0.5, 0.25, 0], [0.375, 0.5, 0]])]
 )
-def test_a_coloured_picture_is_on_black_or_on_grey_where_signs_are_mixed(sign, expected):
+def test_a_color_picture_is_on_black_or_on_gray_if_signs_are_mixed(sign, expected):
     features = sign * np.array([[0.0, 2, 4, 1, 0, 4]])
     (panel,) = plot_hierarchy(made_of(features), (1, 2, 3)).axes
     np.testing.assert_allclose(pictures(panel)[0], [expected])
 
 
-def test_one_curve_a_feature_spans_its_cell():
+def test_each_feature_is_a_curve_that_spans_its_cell():
     (panel,) = plot_hierarchy(made_of([[0.0, 1, 2], [4, 0, 4]])).axes
     first, second = [line for line in panel.lines if len(line.get_xdata()) == 3]
     assert first.get_xdata()[-1] < second.get_xdata()[0]
@@ -81,7 +81,7 @@ def test_one_curve_a_feature_spans_its_cell():
 
 
 @pytest.mark.parametrize(("sign", "limits"), [(1, (0, 1)), (-1, (-1, 1))])
-def test_colours_are_centred_at_zero_where_signs_are_mixed(sign, limits):
+def test_colors_are_centered_at_zero_if_signs_are_mixed(sign, limits):
     figure = plot_hierarchy(made_of(np.eye(4), sign * np.ones((1, 4))), (2, 2))
     assert {image.get_clim() for panel in figure.axes for image in panel.images} == {limits}
 
@@ -130,7 +130,7 @@ def test_a_shape_of_another_size_is_refused(image_shape):
 
 
 @pytest.mark.parametrize("image_shape", [12, (3, 4, 1), (-3, -4), (3.0, 4.0), "12", (2, 2, 3, 1)])
-def test_what_is_no_shape_is_refused(image_shape):
+def test_an_invalid_shape_is_refused(image_shape):
     with pytest.raises(ValueError, match=r"image_shape is .*: expected \(height, width\)"):
         plot_hierarchy(nmf(), image_shape)
 
@@ -162,16 +162,16 @@ assert "matplotlib.pyplot" not in sys.modules
 # ------------------------------------------------------------------------------------ loss and codes
 
 
-def test_the_loss_is_drawn_sweep_by_sweep():
+def test_the_loss_is_drawn_after_each_sweep():
     model = deep_nsnmf()
     (panel,) = plot_loss(model).axes
     np.testing.assert_array_equal(panel.lines[0].get_xdata(), 1 + np.arange(model.n_iter_))
     np.testing.assert_array_equal(panel.lines[0].get_ydata(), model.loss_curve_)
     assert panel.get_yscale() == "linear"
-    assert titles(plot_loss(model)) == [f"DeepNSNMF: {model.n_iter_} sweeps, ended by {model.stop_reason_}"]
+    assert titles(plot_loss(model)) == [f"DeepNSNMF: {model.n_iter_} sweeps, stopped by {model.stop_reason_}"]
 
 
-def test_a_loss_that_falls_far_is_drawn_in_decades():
+def test_a_loss_that_decreases_much_has_a_logarithmic_axis():
     model = nmf()
     model.loss_curve_ = np.array([100.0, 10, 1])
     assert plot_loss(model).axes[0].get_yscale() == "log"

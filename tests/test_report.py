@@ -74,7 +74,7 @@ def test_codes_and_errors_of_samples_are_those_of_the_model(tmp_path):
             assert len(entries) == np.count_nonzero(codes[row])
 
 
-def test_what_is_left_out_is_counted(tmp_path):
+def test_entries_that_are_not_shown_are_counted(tmp_path):
     model = NMF(40, init="random", random_state=0, max_iter=5, tol=0).fit(data(p=50, rank=40))
     model.report(tmp_path / "page.html", data(p=50, rank=40))
     samples = data_of(tmp_path / "page.html")["samples"]
@@ -88,7 +88,7 @@ def test_what_is_left_out_is_counted(tmp_path):
 # ------------------------------------------------------------------------------- how vectors are shown
 
 
-def test_a_grey_picture_is_its_feature_from_zero_to_its_peak(tmp_path):
+def test_a_gray_picture_is_its_feature_from_zero_to_its_peak(tmp_path):
     model = nmf()
     model.report(tmp_path / "page.html", X, image_shape=(4, 6))
     (layer,) = data_of(tmp_path / "page.html")["layers"]
@@ -111,7 +111,7 @@ def test_a_signed_picture_is_pale_at_zero_red_above_and_blue_below(tmp_path):
     np.testing.assert_allclose(pictures_of(layer["pack"], 4)[relative == 1][0, :3], [178, 24, 43], atol=1)
 
 
-def test_a_coloured_picture_keeps_its_colours(tmp_path):
+def test_a_color_picture_keeps_its_colors(tmp_path):
     model = nmf()
     model.report(tmp_path / "page.html", X, image_shape=(2, 4, 3))
     (layer,) = data_of(tmp_path / "page.html")["layers"]
@@ -157,7 +157,7 @@ def test_a_long_curve_keeps_its_peaks(tmp_path):
 # ------------------------------------------------------------------------------------ data of every kind
 
 
-def test_what_was_not_observed_is_blank_and_does_not_count(tmp_path):
+def test_unobserved_entries_are_blank_and_do_not_count(tmp_path):
     holed = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
     model = SemiNMF(4, random_state=0, tol=1e-2).fit(holed)
     model.report(tmp_path / "page.html", holed, image_shape=(4, 6))
@@ -269,7 +269,7 @@ def test_large_pictures_fit_into_a_small_file(tmp_path):
 # -------------------------------------------------------------------------------- the page as a file
 
 
-def test_text_of_the_data_is_only_ever_text(tmp_path):
+def test_text_of_the_data_is_never_markup(tmp_path):
     evil = "</script><script>alert(1)</script><b>&amp;"
     model = nmf()
     model.report(
@@ -299,7 +299,7 @@ def test_a_page_names_no_address_of_the_network_and_handles_no_event_in_its_elem
     assert not re.search(r"<[^>]+\sstyle=", page)
 
 
-def test_a_page_says_how_to_make_it_again(tmp_path):
+def test_a_page_says_how_to_reproduce_it(tmp_path):
     model = deep()
     model.report(tmp_path / "page.html", X, y, image_shape=(4, 6), seconds=1.25)
     page = text_of(tmp_path / "page.html")
@@ -312,10 +312,10 @@ def test_a_page_says_how_to_make_it_again(tmp_path):
 
 
 def test_a_model_that_pools_says_that_rows_are_one_sequence(tmp_path):
-    for width, said in ((0, False), (3, True)):
+    for width, pools in ((0, False), (3, True)):
         model = DeepNMFNetwork((8, 4), pool_size=width, random_state=0, tol=1e-2).fit(X)
         model.report(tmp_path / "page.html", X)
-        assert ("all rows count as one sequence" in text_of(tmp_path / "page.html")) is said
+        assert ("all rows are one sequence" in text_of(tmp_path / "page.html")) is pools
 
 
 @pytest.mark.parametrize("groups", [np.arange(60) // 20, np.repeat(["c.wav", "a.wav", "b.wav"], 20)])
@@ -331,12 +331,12 @@ def test_a_model_that_pools_does_so_within_the_groups(tmp_path, groups):
     np.testing.assert_allclose(profile["means"], means, rtol=6e-3, atol=1e-9)
     text = text_of(tmp_path / "page.html")
     assert "within each group of rows" in text
-    assert "Colours are the groups" in text
+    assert "Colors show the groups" in text
     error = np.linalg.norm(X - model.decode(pooled, 1))
     assert layer_scores(model, X, groups=groups)[1].error == pytest.approx(error)
 
 
-def test_labels_go_before_groups_and_too_many_groups_are_clusters(tmp_path):
+def test_labels_take_precedence_over_groups_and_too_many_groups_are_clusters(tmp_path):
     for labels, groups, kind in ((y, np.arange(60) // 20, "class"), (None, np.zeros(60), "cluster")):
         nmf().report(tmp_path / "page.html", X, labels, groups=groups)
         assert data_of(tmp_path / "page.html")["groups"]["kind"] == kind
@@ -384,14 +384,14 @@ def test_without_jinja_the_report_says_what_to_install(tmp_path, monkeypatch):
     [
         ({"image_shape": (5, 5)}, r"image_shape is \(5, 5\), 25 values, but the model has 24 input features"),
         ({"image_shape": (12, 2, 1)}, r"image_shape is \(12, 2, 1\): expected \(height, width\)"),
-        ({"feature_names": ["a"]}, "feature_names has 1 names, but there are 24"),
-        ({"sample_names": ["a"]}, "sample_names has 1 names, but there are 60"),
+        ({"feature_names": ["a"]}, "feature_names has 1 names: expected 24"),
+        ({"sample_names": ["a"]}, "sample_names has 1 names: expected 60"),
         ({"axis": [1, 2]}, r"axis has shape \(2,\): expected 24 finite numbers"),
         ({"y": [1, 2]}, "y has 2 labels, but X has 60 samples"),
         ({"y": y, "class_names": ["a"]}, "class_names has no name for the label 1 of y"),
     ],
 )
-def test_what_does_not_fit_is_refused_and_nothing_is_written(arguments, sentence, tmp_path):
+def test_wrong_arguments_are_refused_and_nothing_is_written(arguments, sentence, tmp_path):
     with pytest.raises(ValueError, match=sentence):
         write_report(nmf(), tmp_path / "page.html", X, **arguments)
     assert not list(tmp_path.iterdir())
@@ -404,15 +404,15 @@ def test_only_fitted_models_of_deepnmf_have_a_report(tmp_path):
         write_report(SklearnNMF(2, tol=1e-1).fit(X), tmp_path / "page.html", X)
 
 
-def test_a_comparison_wants_models_and_seconds_of_theirs(tmp_path):
+def test_a_comparison_needs_models_and_only_their_seconds(tmp_path):
     with pytest.raises(ValueError, match="models is empty"):
         write_comparison({}, tmp_path / "page.html", X)
-    with pytest.raises(ValueError, match=r"seconds has the name 'deep', but models has not"):
+    with pytest.raises(ValueError, match=r"seconds has the name 'deep', which models does not have"):
         write_comparison({"flat": nmf()}, tmp_path / "page.html", X, seconds={"deep": 1.0})
 
 
-def test_a_place_for_no_file_is_refused_in_one_sentence(tmp_path):
-    with pytest.raises(IsADirectoryError, match=r"path is .*, a folder: expected the name of a file"):
+def test_an_impossible_path_is_refused_in_one_sentence(tmp_path):
+    with pytest.raises(IsADirectoryError, match=r"path is .*, which is a folder: expected the name of a file"):
         nmf().report(tmp_path, X)
     with pytest.raises(FileNotFoundError, match=r"path is .*, but there is no folder '.*missing'"):
         nmf().report(tmp_path / "missing" / "page.html", X)

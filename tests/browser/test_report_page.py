@@ -64,7 +64,7 @@ def agree(seen, weights):
     np.testing.assert_allclose([weight for _, weight in seen], weights[order], rtol=6e-3)
 
 
-def greys(canvas):
+def grays(canvas):
     """What a canvas shows, from 0 to 1."""
     pixels = canvas.evaluate("c => [...c.getContext('2d').getImageData(0, 0, c.width, c.height).data]")
     return np.array(pixels).reshape(8, 8, 4)[..., 0] / 255
@@ -88,7 +88,7 @@ def leave(page):
 
 
 @pytest.mark.parametrize("name", ["pictures", "signed"])
-def test_a_click_leads_from_a_whole_to_its_parts_and_back(opened, files, model, free, name):
+def test_a_click_leads_from_a_feature_to_its_parts_and_back(opened, files, model, free, name):
     Z = (model if name == "pictures" else free).factors_[1]
     page = opened(files / f"{name}.html")
     tile = page.get_by_role("region", name="layer 2").locator("a.tile").nth(1)
@@ -102,7 +102,7 @@ def test_a_click_leads_from_a_whole_to_its_parts_and_back(opened, files, model, 
     page.locator("#detail a.tile").first.click()
     part = parts[0][0]
     arrive(page, f"Feature {part} of layer 1")
-    agree(tiles(page, "Takes part in"), Z[:, part])
+    agree(tiles(page, "Part of"), Z[:, part])
     assert page.locator(".trail li").all_inner_texts()[1:] == [f"layer 2, feature {whole}", f"layer 1, feature {part}"]
 
     page.go_back()
@@ -111,7 +111,7 @@ def test_a_click_leads_from_a_whole_to_its_parts_and_back(opened, files, model, 
     page.get_by_role("link", name=f"layer 2, feature {whole}").first.click()
     arrive(page, f"Feature {whole} of layer 2")
     assert page.locator(".trail li").count() == 2
-    page.get_by_role("link", name="all parts").click()
+    page.get_by_role("link", name="all features").click()
     leave(page)
     assert page.evaluate("document.activeElement.dataset.feature") == str(whole)
 
@@ -126,10 +126,10 @@ def test_weights_below_zero_are_marked(opened, files, free):
 def test_a_picture_shows_the_feature_of_the_model(opened, files, model):
     page = opened(files / "pictures.html", "#/2.3")
     feature = model.features_[1][3]
-    np.testing.assert_allclose(greys(page.locator(".large canvas")), relative(feature, feature.max()), atol=0.006)
+    np.testing.assert_allclose(grays(page.locator(".large canvas")), relative(feature, feature.max()), atol=0.006)
     first = page.locator("#detail a.tile").first
     part = model.features_[0][int(first.get_attribute("data-feature"))]
-    np.testing.assert_allclose(greys(first.locator("canvas")), relative(part, part.max()), atol=0.006)
+    np.testing.assert_allclose(grays(first.locator("canvas")), relative(part, part.max()), atol=0.006)
 
 
 def test_a_feature_says_how_many_parts_are_left_out(opened, files, free):
@@ -137,15 +137,15 @@ def test_a_feature_says_how_many_parts_are_left_out(opened, files, free):
     weights = np.sort(np.abs(free.factors_[1][0]))
     count = np.count_nonzero(weights) - 24
     share = weights[:-24].sum() / weights.sum()
-    text = page.get_by_text("more, with").first.inner_text()
-    assert text.startswith(f"{count} features more, with {100 * share:.0f}")
+    text = page.get_by_text("Not shown:").first.inner_text()
+    assert text.startswith(f"Not shown: {count} features with {100 * share:.0f}")
 
 
 def test_a_large_layer_shows_the_rest_when_asked(opened, files):
     page = opened(files / "pictures.html")
     layer = page.get_by_role("region", name="layer 1")
     assert layer.locator("a.tile").count() == 48
-    layer.get_by_role("button", name="Show the other 12").click()
+    layer.get_by_role("button", name="Show 12 more").click()
     assert layer.locator("a.tile").count() == 60
     assert layer.get_by_role("button").count() == 0
 
@@ -153,7 +153,7 @@ def test_a_large_layer_shows_the_rest_when_asked(opened, files):
 # -------------------------------------------------------------------------------------------- samples
 
 
-def test_a_sample_is_found_by_number_and_stands_beside_its_reconstructions(opened, files, model):
+def test_a_sample_is_found_by_number_and_shown_beside_its_reconstructions(opened, files, model):
     row = 37
     page = opened(files / "pictures.html")
     page.locator("#search").fill(str(row))
@@ -163,7 +163,7 @@ def test_a_sample_is_found_by_number_and_stands_beside_its_reconstructions(opene
     canvases = page.locator(".rebuilt canvas").all()
     rebuilt = [model.decode(model.encode(X, layer), layer)[row] for layer in (1, 0)]
     for canvas, vector in zip(canvases, [X[row], *rebuilt], strict=True):
-        np.testing.assert_allclose(greys(canvas), relative(vector, X[row].max()), atol=0.006)
+        np.testing.assert_allclose(grays(canvas), relative(vector, X[row].max()), atol=0.006)
     for number in (1, 2):
         section = page.locator("#detail section", has=page.get_by_role("heading", name=f"Codes at layer {number}"))
         bars = section.locator("a.code").all()
@@ -191,7 +191,7 @@ def test_a_filled_point_of_the_map_leads_to_its_sample(opened, files):
     arrive(page, f"Sample {row}")
 
 
-def test_a_class_can_be_singled_out_on_the_map(opened, files):
+def test_a_class_can_be_highlighted_on_the_map(opened, files):
     page = opened(files / "pictures.html")
     page.locator(".legend button", has_text="3").click()
     assert page.locator("#map-chart .mark.faint").count() == np.sum(y != 3)
@@ -199,7 +199,7 @@ def test_a_class_can_be_singled_out_on_the_map(opened, files):
     assert "codes at layer 1" in page.locator("#map-chart > .hint").inner_text()
 
 
-def test_a_sample_is_called_by_its_file_with_its_class_below(opened, files):
+def test_a_sample_is_named_by_its_file_with_its_class_below(opened, files):
     page = opened(files / "folders.html", width=390)
     first = page.locator("#sample-list a.tile").first
     assert first.locator(".caption span").all_inner_texts() == ["0.png", f"digit{y[0]}"]
@@ -209,10 +209,10 @@ def test_a_sample_is_called_by_its_file_with_its_class_below(opened, files):
     arrive(page, f"digit{y[0]}/0.png")
 
 
-def test_colours_are_explained_where_they_mean_something(opened, files):
+def test_colors_are_explained_if_they_have_a_meaning(opened, files):
     page = opened(files / "comparison.html")
     explained = page.locator("section > p.hint").all_inner_texts()
-    assert [said.rpartition("first. ")[2] for said in explained[1:]] == [
+    assert [hint.rpartition("first. ")[2] for hint in explained[1:]] == [
         "Bright is large, black is zero.",
         "Red is positive, blue is negative.",
     ]
@@ -233,7 +233,7 @@ def test_a_phone_needs_no_scrolling_sideways(opened, files, name):
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_the_keyboard_walks_down_and_up(opened, files, model):
+def test_the_keyboard_reaches_every_layer(opened, files, model):
     page = opened(files / "pictures.html")
     page.locator("nav.sections a").last.focus()
     page.keyboard.press("Tab")
@@ -272,7 +272,7 @@ def test_the_keyboard_walks_down_and_up(opened, files, model):
 
 
 @pytest.mark.parametrize("name", ["pictures", "curves", "one_layer", "comparison"])
-def test_every_picture_has_words_in_its_place(opened, files, name):
+def test_every_picture_has_an_alternative_text(opened, files, name):
     page = opened(files / f"{name}.html")
     drawn = page.locator("canvas, svg[role=img]")
     assert drawn.count() > 3
@@ -304,7 +304,7 @@ def test_names_that_look_like_programs_are_shown_as_text(opened, files, model):
 
 
 @pytest.mark.parametrize("fragment", ["#/9.1", "#/1.999", "#/nonsense", "#/s.-1"])
-def test_an_address_that_leads_nowhere_shows_everything(opened, files, fragment):
+def test_an_invalid_address_shows_the_overview(opened, files, fragment):
     page = opened(files / "one_layer.html", fragment)
     assert page.locator("#overview").is_visible()
     assert page.locator("#detail").is_hidden()

@@ -1,4 +1,4 @@
-"""Pictures of what was learnt, as matplotlib figures."""
+"""Matplotlib figures of fitted models."""
 
 from deepnmf.plotting.fit_plots import plot_codes, plot_loss
 from deepnmf.plotting.hierarchy_plot import plot_hierarchy

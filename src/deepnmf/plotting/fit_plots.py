@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 ACCENT = "#0f6b8f"
 FAINT = "0.8"
 TITLE_SIZE, LABEL_SIZE = 9, 8
-# Paul Tol's bright scheme, which colour-blind readers can tell apart; markers change when the colours begin again.
+# Paul Tol's bright scheme, which color-blind readers can distinguish; markers change when the colors repeat.
 CATEGORIES = ("#4477AA", "#EE6677", "#228833", "#CCBB44", "#66CCEE", "#AA3377")
 MARKERS = ("o", "s", "^", "D")
 
 
 def figure_with_panel(width: float, height: float) -> tuple["Figure", "Axes"]:
-    """A figure of so many inches with one panel, without the lines that say nothing."""
-    from matplotlib.figure import Figure  # noqa: PLC0415 - importing deepnmf stays light
+    """Return a figure of a size in inches with one panel, without the upper and right axis lines."""
+    from matplotlib.figure import Figure  # noqa: PLC0415 - so that importing deepnmf is fast
 
     figure = Figure(figsize=(width, height), layout="constrained")
     panel = figure.add_subplot()
@@ -40,11 +40,11 @@ def figure_with_panel(width: float, height: float) -> tuple["Figure", "Axes"]:
 # ------------------------------------------------------------------------------------------ the loss
 
 
-WIDE_RANGE = 20  # a loss that falls by more is drawn in decades
+WIDE_RANGE = 20  # a loss that decreases by a larger factor has a logarithmic axis
 
 
 def plot_loss(model: Factorization) -> "Figure":
-    """Draw the objective after each sweep of the fine-tuning.
+    """Plot the loss after each sweep (iteration) of the fine-tuning.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def plot_loss(model: Factorization) -> "Figure":
     Returns
     -------
     matplotlib.figure.Figure
-        Save it with ``figure.savefig``; pyplot does not hold it.
+        Save it with ``figure.savefig``; it is not registered with pyplot.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def plot_loss(model: Factorization) -> "Figure":
     >>> len(panel.lines[0].get_xdata()) == model.n_iter_
     True
     """
-    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415 - importing deepnmf stays light
+    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415 - so that importing deepnmf is fast
 
     check_is_fitted(model)
     losses = np.asarray(model.loss_curve_)
@@ -75,7 +75,7 @@ def plot_loss(model: Factorization) -> "Figure":
     panel.xaxis.set_major_locator(MaxNLocator(integer=True))
     panel.set_xlabel("sweep", fontsize=LABEL_SIZE)
     panel.set_ylabel("loss", fontsize=LABEL_SIZE)
-    title = f"{type(model).__name__}: {model.n_iter_} sweeps, ended by {model.stop_reason_}"
+    title = f"{type(model).__name__}: {model.n_iter_} sweeps, stopped by {model.stop_reason_}"
     panel.set_title(title, loc="left", fontsize=TITLE_SIZE)
     return figure
 
@@ -83,44 +83,44 @@ def plot_loss(model: Factorization) -> "Figure":
 # ------------------------------------------------------------------------------------ two dimensions
 
 
-MOST_POINTS = 600  # t-SNE of a thousand rows takes seconds
+MOST_MAPPED = 600  # samples; t-SNE of a thousand takes seconds
 FEWEST_FOR_TSNE = 100
-SWEEPS = 400  # where a map of some hundred rows has settled
+TSNE_ITERATIONS = 400  # enough for a few hundred rows
 
 
 class Embedding(NamedTuple):
-    """One point a row, and the method that placed them."""
+    """One point per row, and the method that computed them."""
 
     method: str
     points: Array
 
 
-def sampled_rows(n_samples: int, limit: int = MOST_POINTS) -> Array:
-    """Rows to place: all, or a fixed random choice, in their order."""
+def sampled_rows(n_samples: int, limit: int = MOST_MAPPED) -> Array:
+    """Return the indices of all rows, or of a fixed random choice, in their order."""
     if n_samples <= limit:
         return np.arange(n_samples)
     return np.sort(np.random.default_rng(0).choice(n_samples, limit, replace=False))
 
 
 def embedding(codes: Array) -> Embedding:
-    """t-SNE with a fixed seed; PCA where there are few rows or nothing to unfold."""
+    """Return t-SNE with a fixed seed, or PCA for few rows or fewer than three columns."""
     if len(codes) < FEWEST_FOR_TSNE or codes.shape[1] < 3:
         return Embedding("PCA", _principal(codes))
-    from sklearn.manifold import TSNE  # noqa: PLC0415 - importing deepnmf stays light
+    from sklearn.manifold import TSNE  # noqa: PLC0415 - so that importing deepnmf is fast
 
     start = _principal(codes)
     start *= 1e-4 / (start[:, 0].std() or 1.0)
-    # One thread: the sums of several come in an order of their own, and with them another map.
+    # One thread, since several threads add in a different order each time, which changes the map.
     with threadpool_limits(1):
-        tsne = TSNE(init=start, random_state=0, angle=0.7, max_iter=SWEEPS)
+        tsne = TSNE(init=start, random_state=0, angle=0.7, max_iter=TSNE_ITERATIONS)
         return Embedding("t-SNE", tsne.fit_transform(np.ascontiguousarray(codes, dtype=np.float64)))
 
 
 def _principal(codes: Array) -> Array:
-    """The first two principal components, the second zero where there is one only."""
-    centred = np.asarray(codes, dtype=np.float64) - np.mean(codes, axis=0, dtype=np.float64)
-    left, values, right = np.linalg.svd(centred, full_matrices=False)
-    signs = np.sign(right[np.arange(len(right)), np.abs(right).argmax(axis=1)])  # an SVD's signs are chance
+    """Return the first two principal components; the second is zero if there is only one."""
+    centered = np.asarray(codes, dtype=np.float64) - np.mean(codes, axis=0, dtype=np.float64)
+    left, values, right = np.linalg.svd(centered, full_matrices=False)
+    signs = np.sign(right[np.arange(len(right)), np.abs(right).argmax(axis=1)])  # the signs of an SVD are arbitrary
     points = (left * values * signs)[:, :2]
     return np.hstack([points, np.zeros((len(points), 2 - points.shape[1]))])
 
@@ -128,31 +128,32 @@ def _principal(codes: Array) -> Array:
 # ------------------------------------------------------------------------------------------- the map
 
 
-LARGEST_LEGEND = 24  # as many groups as have a colour and a marker of their own
+LARGEST_LEGEND = 24  # the number of distinct pairs of color and marker
 
 
 def plot_codes(
     model: Factorization, X: Matrix, y: Any = None, *, layer: int = -1, class_names: ClassNames = None
 ) -> "Figure":
-    """Draw a map of the samples by their codes at a layer, coloured by label.
+    """Plot the codes of a layer in two dimensions, colored by label.
 
-    The map is t-SNE's with a fixed seed, of 600 samples at most; PCA's below a hundred samples or three features.
+    The map is computed by t-SNE with a fixed seed, of at most 600 samples; by PCA for fewer than 100 samples or 3
+    features.
 
     Parameters
     ----------
     model : fitted estimator
     X : array-like or sparse matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,), optional
-        Labels, -1, None or NaN where unknown. Without labels, colours are clusters by k-means on the codes.
+        Labels; -1, None or NaN if unknown. Without labels, colors show clusters found by k-means on the codes.
     layer : int, default=-1
         Index into `features_`; -1 is the top layer.
     class_names : sequence or mapping, optional
-        ``class_names[label]`` is shown in place of a label.
+        ``class_names[label]`` is shown instead of the label.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Save it with ``figure.savefig``; pyplot does not hold it.
+        Save it with ``figure.savefig``; it is not registered with pyplot.
 
     Examples
     --------
@@ -180,7 +181,7 @@ def plot_codes(
 
 
 def _scatter(panel: "Axes", points: Any, groups: Groups, places: Any) -> None:
-    """Unknown ones first, below the others."""
+    """Draw the samples, those with unknown labels below the others."""
     x, y = points.T
     unknown = places == UNKNOWN
     if unknown.any():

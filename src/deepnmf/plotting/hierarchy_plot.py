@@ -23,7 +23,7 @@ EXPECTED = "expected (height, width) or (height, width, 3)"
 
 
 def check_image_shape(image_shape: ImageShape | None, n_inputs: int) -> None:
-    """Refuse what is no shape, and a shape of another size than the data; None is no picture."""
+    """Raise an error for an invalid shape or a shape of the wrong size; None is allowed."""
     if image_shape is None:
         return
     if not _is_shape(image_shape):
@@ -37,7 +37,7 @@ def check_image_shape(image_shape: ImageShape | None, n_inputs: int) -> None:
 
 
 def is_positive_integer(number: object) -> bool:
-    """Whether something can be counted with."""
+    """Whether an object is a positive integer."""
     return isinstance(number, Integral) and int(number) > 0
 
 
@@ -49,10 +49,10 @@ def _is_shape(shape: object) -> bool:
 
 Box = tuple[float, float, float, float]
 
-# Inches. Seven is the text width of a page, so that a figure is printed in the size it was drawn in.
+# Inches. Seven is the width of the text on a page, so that a figure is printed in its own size.
 PAGE_WIDTH = 7.0
-NARROWEST = 4.4  # room for a title
-LARGEST_CELL = 0.7  # its side, were it square
+NARROWEST = 4.4  # leaves room for a title
+LARGEST_CELL = 0.7  # side of a square cell
 LARGEST_GAP = 0.04
 MARGIN = 0.06
 TITLE_HEIGHT = 0.24
@@ -71,37 +71,36 @@ class Hierarchy(Protocol):
 
     @property
     def features_(self) -> Sequence[Array]:
-        """C_1..C_m, one row a feature."""
+        """C_1..C_m, one feature per row."""
         ...
 
     @property
     def codes_(self) -> Sequence[Array]:
-        """Codes of the training rows, the top layer's last; those of lower layers may be missing."""
+        """Codes of the training rows, those of the top layer last; those of lower layers may be missing."""
         ...
 
 
 def plot_hierarchy(model: Hierarchy, image_shape: ImageShape | None = None, *, max_features: int = 40) -> "Figure":
-    """Draw every layer's features in input space, the top layer on top.
+    """Plot the features of every layer in input space, the top layer on top.
 
-    Each feature has its own scale, from zero to its largest magnitude: how much of it is in the data is a
-    matter of the codes. Where no feature is negative, dark is large and white is zero; else red is positive,
-    blue is negative and pale is zero. Coloured features show their own colours: on black, or on grey where some
-    feature is negative.
+    Each feature has its own scale, from zero to its largest magnitude. If no feature is negative, dark is large and
+    white is zero; otherwise red is positive, blue is negative and pale is zero. Features with colors are shown on
+    black, or on gray if some feature is negative.
 
     Parameters
     ----------
     model : fitted estimator
     image_shape : (int, int) or (int, int, 3), optional
-        Height and width of a feature as a picture, its rows laid end to end; with 3, red, green and blue of a pixel
-        follow each other. Without it features are curves over the input features.
+        Height and width of a feature as a picture, stored row by row; with 3, each pixel has red, green and blue.
+        By default features are curves over the input features.
     max_features : int, default=40
-        A larger layer shows its strongest features only, in the order of the model: those with the largest
-        norm, times the mean weight in the codes where the model has kept them.
+        A larger layer shows only its strongest features, in the order of the model. The strength is the norm of the
+        feature, times its mean weight in the codes if the model has them.
 
     Returns
     -------
     matplotlib.figure.Figure
-        One panel a layer. Save it with ``figure.savefig``; pyplot does not hold it.
+        One panel per layer. Save it with ``figure.savefig``; it is not registered with pyplot.
 
     Examples
     --------
@@ -116,7 +115,7 @@ def plot_hierarchy(model: Hierarchy, image_shape: ImageShape | None = None, *, m
     >>> figure.axes[0].get_title(loc="left")
     'layer 2: 10 features, sparseness 0...'
     """
-    from matplotlib.figure import Figure  # noqa: PLC0415 - importing deepnmf stays light
+    from matplotlib.figure import Figure  # noqa: PLC0415 - so that importing deepnmf is fast
 
     check_is_fitted(model)
     _check_max_features(max_features)
@@ -134,7 +133,7 @@ def plot_hierarchy(model: Hierarchy, image_shape: ImageShape | None = None, *, m
     return figure
 
 
-# ------------------------------------------------------------------------------- what is asked for
+# ------------------------------------------------------------------------------- checks
 
 
 def _check_max_features(max_features: object) -> None:
@@ -142,22 +141,22 @@ def _check_max_features(max_features: object) -> None:
         raise ValueError(f"max_features is {max_features!r}: expected a positive integer.")
 
 
-# ---------------------------------------------------------------------------------- which features
+# ---------------------------------------------------------------------------------- choice of features
 
 
 def _codes(model: Hierarchy) -> list[Array | None]:
-    """Codes of every layer, None where they were not kept."""
+    """Return the codes of every layer, None for layers without codes."""
     missing = len(model.features_) - len(model.codes_)
     return [*[None] * missing, *model.codes_]
 
 
 def _strongest(features: Array, codes: Array | None, limit: int) -> Array:
-    """The strongest features, in their order."""
+    """Return the strongest features, in their order."""
     return features[np.sort(np.argsort(-strengths(features, codes), kind="stable")[:limit])]
 
 
 def strengths(features: Array, codes: Array | None) -> Array:
-    """The norm of each feature, times its mean weight in the codes where there are some."""
+    """Return the norm of each feature, times its mean weight in the codes if there are codes."""
     norms = np.linalg.norm(features, axis=1)
     return norms if codes is None else norms * np.abs(codes).mean(axis=0)
 
@@ -169,7 +168,7 @@ def _title(layer: int, features: Array, n_shown: int) -> str:
 
 
 def _remark(features: Array, n_shown: int) -> str:
-    """What a reader could not tell from the pictures: which are missing, and whether an empty one is empty."""
+    """Return how many features are shown, and how many are zero, which the pictures do not tell."""
     n_zero = int(np.sum(~features.any(axis=1)))
     selection = [f"{n_shown} strongest shown"] if n_shown < len(features) else []
     zeros = [f"{n_zero} zero"] if n_zero else []
@@ -181,12 +180,12 @@ def _curve_legend(n_inputs: int) -> str:
     return f"each curve: input features 1 to {n_inputs}"
 
 
-# ------------------------------------------------------------------------------ where they are drawn
+# ------------------------------------------------------------------------------ layout
 
 
 @dataclass(frozen=True)
 class _Layout:
-    """Where everything is, in inches. Cells have one size in every layer."""
+    """Positions and sizes in inches. Cells have the same size in every layer."""
 
     counts: Sequence[int]
     image_shape: ImageShape | None
@@ -202,7 +201,7 @@ class _Layout:
 
     @property
     def columns(self) -> int:
-        """As many as fit the page in their largest size, or more, smaller ones, before a grid grows too high."""
+        """As many columns as fit the page in the largest size; more and smaller ones if the grid were too high."""
         most = max(self.counts)
         pleasant = math.ceil(math.sqrt(GRID_ASPECT * most / self.aspect))
         return min(most, max(pleasant, int(PAGE_WIDTH / self.largest_cell)))
@@ -235,7 +234,7 @@ class _Layout:
         return footer + sum(self.grid_height(below) + TITLE_HEIGHT + LAYER_GAP for below in range(layer))
 
     def panel(self, layer: int) -> Box:
-        """Left, bottom, width and height of a layer's panel, as parts of the figure."""
+        """Return left, bottom, width and height of the panel of a layer, as fractions of the figure."""
         width, height = self.size
         return (
             MARGIN / width,
@@ -245,24 +244,24 @@ class _Layout:
         )
 
     def cell(self, index: int) -> Box:
-        """Left, right, bottom and top of a cell, from the upper left corner of its panel."""
+        """Return left, right, bottom and top of a cell, from the upper left corner of its panel."""
         row, column = divmod(index, self.columns)
         left, top = column * self.cell_width, row * self.cell_height
         return left, left + self.cell_width - self.gap, top + self.cell_height - self.gap, top
 
 
-# ------------------------------------------------------------------------------- how they are drawn
+# ------------------------------------------------------------------------------- drawing
 
 
 def _panel(figure: "Figure", layout: _Layout, layer: int) -> "Axes":
-    """Axes in inches, from the upper left corner."""
+    """Return axes in inches, from the upper left corner."""
     panel = figure.add_axes(layout.panel(layer), frameon=False, xticks=[], yticks=[], autoscale_on=False)
     panel.set(xlim=(0, layout.grid_width), ylim=(layout.grid_height(layer), 0))
     return panel
 
 
 def _draw(panel: "Axes", features: Array, layout: _Layout, signed: bool) -> None:
-    """Draw one feature a cell."""
+    """Draw one feature per cell."""
     for index, feature in enumerate(map(_peak_at_one, features)):
         if layout.image_shape is None:
             _draw_curve(panel, layout.cell(index), feature, signed)

@@ -1,4 +1,4 @@
-"""What samples are coloured by: their labels, or else clusters of their codes."""
+"""Groups of samples: their labels, their recordings, or clusters of their codes."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -15,12 +15,12 @@ from deepnmf.models.labels import UNKNOWN, split_labels
 
 ClassNames = Sequence[str] | Mapping[Any, str] | None
 MOST_CLUSTERS = 10
-MOST_RECORDINGS = 100  # of more, nobody could tell the colours apart
+MOST_RECORDINGS = 100  # the colors of more could not be distinguished
 
 
 @dataclass(frozen=True)
 class Groups:
-    """Groups of samples by name, and each sample's place among them, -1 where its label is unknown."""
+    """The names of groups, and the index of the group of each sample, -1 if its label is unknown."""
 
     kind: Literal["class", "group", "cluster"]
     names: tuple[str, ...]
@@ -28,17 +28,17 @@ class Groups:
 
     @property
     def known(self) -> Array:
-        """The samples whose group is known."""
+        """The indices of the samples whose group is known."""
         return np.flatnonzero(self.places != UNKNOWN)
 
 
 def label_or_cluster_groups(y: Any, codes: Array, class_names: ClassNames = None) -> Groups:
-    """Classes where labels are known, else clusters of the codes, as many as these have columns, up to ten."""
+    """Return the classes if labels are known, otherwise clusters of the codes, one per column, at most ten."""
     return label_groups(y, len(codes), class_names) or cluster_groups(codes, min(codes.shape[1], MOST_CLUSTERS))
 
 
 def label_groups(y: Any, n_samples: int, class_names: ClassNames = None) -> Groups | None:
-    """Samples by their labels; None where none is known. Of several attributes the last, the top layer's, counts."""
+    """Return the groups by label; None if no label is known. Of several attributes the last (top layer) is used."""
     classes, places = split_labels(_last_column(y), n_samples)
     if not len(classes):
         return None
@@ -46,7 +46,7 @@ def label_groups(y: Any, n_samples: int, class_names: ClassNames = None) -> Grou
 
 
 def recording_groups(groups: Any, n_samples: int) -> Groups | None:
-    """Samples by the recording they belong to; None where there is one only, or too many."""
+    """Return the groups by recording; None if there is only one, or too many."""
     ids = check_groups(groups, n_samples)
     _, first, places = np.unique(ids, return_index=True, return_inverse=True)
     if not 1 < len(first) <= MOST_RECORDINGS:
@@ -56,17 +56,17 @@ def recording_groups(groups: Any, n_samples: int) -> Groups | None:
 
 
 def cluster_groups(codes: Array, n_clusters: int) -> Groups:
-    """Samples by k-means on their codes."""
+    """Return the groups found by k-means on the codes."""
     places = kmeans_clusters(codes, n_clusters)
     return Groups("cluster", tuple(f"cluster {number}" for number in range(int(places.max()) + 1)), places)
 
 
 def kmeans_clusters(codes: Array, n_clusters: int) -> Array:
-    """k-means on one thread: on few samples, threads on a busy machine only wait for each other."""
-    from sklearn.cluster import KMeans  # noqa: PLC0415 - importing deepnmf stays light
+    """Return the k-means clusters, computed on one thread, since threads would mostly wait for each other."""
+    from sklearn.cluster import KMeans  # noqa: PLC0415 - so that importing deepnmf is fast
 
     with threadpool_limits(1), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than clusters are fewer clusters
+        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than clusters give fewer clusters
         return KMeans(min(n_clusters, len(codes)), n_init=10, random_state=0).fit_predict(codes)
 
 

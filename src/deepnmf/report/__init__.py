@@ -1,4 +1,4 @@
-"""A page to look at: what a fitted model has learnt, from the whole down to its parts."""
+"""HTML pages about fitted models: their features, codes, samples and scores."""
 
 from deepnmf.report.comparison import write_comparison
 from deepnmf.report.evaluation import LayerScore, layer_scores

@@ -13,7 +13,7 @@ from deepnmf.report.html_file import check_destination, settings, versions, writ
 from deepnmf.report.page_data import pack_top_features
 
 SCRIPTS = ("elements.js", "drawing.js", "comparison.js")
-MOST_FEATURES = 60  # of a model
+MOST_COMPARED_FEATURES = 60  # per model
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,12 @@ class ComparedModel:
 
     @property
     def kind(self) -> str:
-        """The model's class."""
+        """The name of the class."""
         return type(self.evaluation.model).__name__
 
     @property
     def settings(self) -> dict[str, str]:
-        """The model's parameters."""
+        """The parameters of the model."""
         return settings(self.evaluation.model)
 
 
@@ -50,16 +50,16 @@ def write_comparison(
     command: str | None = None,
     seconds: Mapping[str, float] | None = None,
 ) -> None:
-    """Write several models of the same data side by side: one table of scores, and each one's top features.
+    """Write a page that compares models of the same data: a table of scores, and the top features of each model.
 
     Parameters
     ----------
     models : mapping of names to fitted estimators of deepnmf
     path : str or path
-        The file; it is written beside and moved into place, so that it is never half there.
+        The file, which is written completely or not at all.
     X, y, image_shape, feature_names, class_names, axis, groups, title, command : see `write_report`
     seconds : mapping of the same names to numbers, optional
-        How long each fit took.
+        The duration of each fit.
 
     Examples
     --------
@@ -78,28 +78,35 @@ def write_comparison(
     check_destination(path)
     if not models:
         raise ValueError("models is empty: expected at least one fitted model by name.")
-    taken = dict(seconds or {})
-    for name in taken.keys() - models.keys():
-        raise ValueError(f"seconds has the name {name!r}, but models has not: expected names of models.")
+    durations = dict(seconds or {})
+    for name in durations.keys() - models.keys():
+        raise ValueError(f"seconds has the name {name!r}, which models does not have: expected names of models.")
     first, *_ = map(check_model, models.values())
     display = display_for_model(first, image_shape, feature_names, axis)
-    entries = [
-        ComparedModel(str(name), Evaluation.of(model, X, y, class_names, groups), taken.get(name))
+    compared = [
+        ComparedModel(str(name), Evaluation.of(model, X, y, class_names, groups), durations.get(name))
         for name, model in models.items()
     ]
-    write_compared_models(entries, path, display, title=str(title), command=command)
+    write_compared_models(compared, path, display, title=str(title), command=command)
 
 
 def write_compared_models(
-    entries: Sequence[ComparedModel], path: str | os.PathLike[str], display: Display, *, title: str, command: str | None
+    compared: Sequence[ComparedModel],
+    path: str | os.PathLike[str],
+    display: Display,
+    *,
+    title: str,
+    command: str | None,
 ) -> None:
-    """Write the page of models that have been scored already; see `write_comparison`."""
+    """Write the page of models that have been evaluated; see `write_comparison`."""
     data = [
         {
-            "name": entry.name,
-            "features": pack_top_features(entry.evaluation.model, entry.evaluation.codes[-1], display, MOST_FEATURES),
+            "name": model.name,
+            "features": pack_top_features(
+                model.evaluation.model, model.evaluation.codes[-1], display, MOST_COMPARED_FEATURES
+            ),
         }
-        for entry in entries
+        for model in compared
     ]
     write_html(
         path,
@@ -107,10 +114,10 @@ def write_compared_models(
         SCRIPTS,
         {"models": data},
         title=title,
-        entries=entries,
-        labelled=entries[0].evaluation.labels is not None,
-        timed=any(entry.seconds is not None for entry in entries),
-        most=MOST_FEATURES,
+        compared=compared,
+        labelled=compared[0].evaluation.labels is not None,
+        timed=any(model.seconds is not None for model in compared),
+        most=MOST_COMPARED_FEATURES,
         versions=versions(),
         reproduce=command,
     )

@@ -1,6 +1,6 @@
-"""How a vector of inputs is shown: as a picture, as words, or as a curve.
+"""Displays of features and samples: pictures, words or curves.
 
-Each display packs vectors for the page. A pack is a dictionary whose `kind` tells the page how to draw it.
+A display packs vectors for the page. A pack is a dictionary whose `kind` tells the page how to draw it.
 """
 
 import base64
@@ -14,48 +14,27 @@ from typing import Any, Protocol
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.plotting.hierarchy_plot import ImageShape
-
-# ------------------------------------------------------------------------------------------- numbers
-
-
-def rounded(number: float, digits: int = 4) -> float | None:
-    """So many significant digits; JSON knows neither NaN nor infinity."""
-    value = float(number)
-    return float(f"{value:.{digits}g}") if math.isfinite(value) else None
-
-
-def all_rounded(numbers: Array, digits: int = 4) -> list[float | None]:
-    """The same of a vector."""
-    return [rounded(number, digits) for number in np.asarray(numbers).tolist()]
-
-
-def largest_magnitudes(vectors: Array) -> Array:
-    """The largest observed magnitude of each vector, 1 for one that is zero: what it is drawn relative to."""
-    largest = np.abs(np.nan_to_num(np.asarray(vectors, dtype=np.float64))).max(axis=1)
-    return np.where(largest > 0, largest, 1.0)
-
 
 Pack = dict[str, Any]
-MOST_POINTS = 400  # of a curve: no screen shows more
+MOST_POINTS = 400  # of a curve; a screen does not show more
 MOST_WORDS = 20
 INT16 = 32767
 
 
 class Display(Protocol):
-    """One way of showing vectors."""
+    """A way to show vectors."""
 
     @property
     def kind(self) -> str:
-        """The name the page knows it by."""
+        """The name of the display in the page."""
         ...
 
     def n_values(self, n_vectors: int) -> int:
-        """How many numbers so many vectors put into the page."""
+        """Return how many numbers the page contains for so many vectors."""
         ...
 
     def pack(self, vectors: Array, scales: Array, signed: bool) -> Pack:
-        """Vectors for the page, each drawn on its scale; negative values count where signed."""
+        """Pack vectors, each relative to its scale; negative values are shown if `signed`."""
         ...
 
 
@@ -64,18 +43,18 @@ class Display(Protocol):
 
 @dataclass(frozen=True)
 class Pictures:
-    """Vectors as pictures of `shape`; each pixel stands for `stride` by `stride` of the data's."""
+    """Vectors as pictures of `shape`; each pixel is the mean of `stride` x `stride` pixels of the data."""
 
-    shape: ImageShape
+    shape: tuple[int, ...]
     stride: int = 1
     kind = "picture"
 
     def n_values(self, n_vectors: int) -> int:
-        """Pixels, each colour for itself."""
+        """Return the number of pixels times colors."""
         return n_vectors * math.prod(self._drawn_shape)
 
-    def fitting(self, n_vectors: int, budget: int) -> "Pictures":
-        """The same pictures, so coarse that as many as are asked for fit the budget."""
+    def within_budget(self, n_vectors: int, budget: int) -> "Pictures":
+        """Return coarser pictures, so that so many of them stay within the budget."""
         stride = max(1, math.ceil(math.sqrt(n_vectors * math.prod(self.shape) / budget)))
         return Pictures(self.shape, stride)
 
@@ -85,18 +64,18 @@ class Pictures:
         return math.ceil(height / self.stride), math.ceil(width / self.stride), *colors
 
     def pack(self, vectors: Array, scales: Array, signed: bool) -> Pack:
-        """One sheet of pictures, row by row."""
+        """Pack one sheet of pictures, row by row."""
         pictures = self._coarse(vectors.reshape(len(vectors), *self.shape))
         levels = _levels(pictures, scales, signed)
         columns = math.ceil(math.sqrt(len(levels)))
         sheet = _sheet(levels, columns)
-        palette = diverging_palette() if signed else grey_palette()
-        png = coloured_png(sheet) if sheet.ndim == 3 else indexed_png(sheet, palette)
+        palette = diverging_palette() if signed else gray_palette()
+        png = color_png(sheet) if sheet.ndim == 3 else indexed_png(sheet, palette)
         height, width = self._drawn_shape[:2]
         return {"kind": self.kind, "png": png, "columns": columns, "height": height, "width": width, "signed": signed}
 
     def _coarse(self, pictures: Array) -> Array:
-        """Means over squares of pixels, over what is there of them."""
+        """Return means over squares of observed pixels."""
         if self.stride == 1:
             return pictures
         n, height, width, *colors = pictures.shape
@@ -109,7 +88,7 @@ class Pictures:
 
 
 def _levels(values: Array, scales: Array, signed: bool) -> Array:
-    """0 to 254 on each vector's own scale, zero in the middle where signed; 255 is unobserved."""
+    """Return levels from 0 to 254 relative to each scale, zero in the middle if signed; 255 is unobserved."""
     relative = values / scales.reshape(-1, *[1] * (values.ndim - 1))
     middle = (LEVELS - 1) // 2
     levels = middle + middle * relative.clip(-1, 1) if signed else (LEVELS - 1) * relative.clip(0, 1)
@@ -117,7 +96,7 @@ def _levels(values: Array, scales: Array, signed: bool) -> Array:
 
 
 def _sheet(pictures: Array, columns: int) -> Array:
-    """Pictures side by side; what is left of the last row is blank."""
+    """Return the pictures side by side; the end of the last row is blank."""
     n, height, width, *colors = pictures.shape
     rows = math.ceil(n / columns)
     places = np.full((rows * columns, height, width, *colors), BLANK, np.uint8)
@@ -134,17 +113,17 @@ def _sheet(pictures: Array, columns: int) -> Array:
 
 @dataclass(frozen=True)
 class Words:
-    """Vectors by the names of their heaviest entries."""
+    """Vectors as lists of the inputs with the largest weights."""
 
     names: Sequence[str]
     kind = "words"
 
     def n_values(self, n_vectors: int) -> int:
-        """Letters: a name and its weight are some ten."""
+        """Return the number of characters, about ten for a name and its weight."""
         return 10 * n_vectors * min(MOST_WORDS, len(self.names))
 
     def pack(self, vectors: Array, scales: Array, signed: bool) -> Pack:
-        """The heaviest names of each vector with their weights."""
+        """Pack the names with the largest weights of each vector."""
         vectors = np.nan_to_num(vectors)
         order = np.argsort(-np.abs(vectors), axis=1, kind="stable")[:, :MOST_WORDS]
         words = [
@@ -158,7 +137,7 @@ class Words:
 
 @dataclass(frozen=True)
 class Curves:
-    """Vectors over an axis; long ones by the entry of largest magnitude in each of some hundred bins."""
+    """Vectors as curves over an axis; long vectors are reduced to the largest magnitudes in bins."""
 
     axis: Array
     kind = "curve"
@@ -168,11 +147,11 @@ class Curves:
         return math.ceil(len(self.axis) / MOST_POINTS)
 
     def n_values(self, n_vectors: int) -> int:
-        """Bytes."""
+        """Return the number of bytes."""
         return 2 * n_vectors * math.ceil(len(self.axis) / self._width)
 
     def pack(self, vectors: Array, scales: Array, signed: bool) -> Pack:
-        """Sixteen bits a point, on each vector's own scale; the lowest number is unobserved."""
+        """Pack 16 bits per point, relative to the scale of each vector; the lowest number is unobserved."""
         curves = _binned_peaks(vectors, self._width) / scales[:, None]
         numbers = np.where(np.isnan(curves), -INT16 - 1, np.round(INT16 * curves.clip(-1, 1))).astype("<i2")
         return {
@@ -185,7 +164,7 @@ class Curves:
 
 
 def _binned_peaks(vectors: Array, width: int) -> Array:
-    """The entry of largest magnitude in each bin of so many entries; NaN where none was observed."""
+    """Return the entry of largest magnitude in each bin of `width` entries; NaN if none was observed."""
     if width == 1:
         return vectors
     n, p = vectors.shape
@@ -197,40 +176,60 @@ def _binned_peaks(vectors: Array, width: int) -> Array:
     return np.where(np.isnan(bins).all(axis=2), np.nan, peaks)
 
 
+# ------------------------------------------------------------------------------------------- numbers
+
+
+def rounded(number: float, digits: int = 4) -> float | None:
+    """Round to significant digits; NaN and infinity, which JSON does not have, become None."""
+    value = float(number)
+    return float(f"{value:.{digits}g}") if math.isfinite(value) else None
+
+
+def all_rounded(numbers: Array, digits: int = 4) -> list[float | None]:
+    """Round the entries of a vector."""
+    return [rounded(number, digits) for number in np.asarray(numbers).tolist()]
+
+
+def largest_magnitudes(vectors: Array) -> Array:
+    """Return the scale of each vector: its largest observed magnitude, or 1 if it is zero."""
+    largest = np.abs(np.nan_to_num(np.asarray(vectors, dtype=np.float64))).max(axis=1)
+    return np.where(largest > 0, largest, 1.0)
+
+
 # ----------------------------------------------------------------------------------------- PNG files
 
 
-LEVELS = 255  # indices 0 to 254; 255 is a pixel that was not observed
+LEVELS = 255  # levels 0 to 254; 255 is an unobserved pixel
 BLANK = 255
-INDEXED, COLOURED = 3, 6
-# ColorBrewer's RdBu from blue over pale to red: it can be told apart without red or green cones.
+INDEXED, COLOR = 3, 6
+# ColorBrewer's RdBu from blue to red, which color-blind readers can distinguish.
 DIVERGING = ("2166ac", "67a9cf", "d1e5f0", "f7f7f7", "fddbc7", "ef8a62", "b2182b")
 
 
-def grey_palette() -> Array:
-    """Black to white."""
+def gray_palette() -> Array:
+    """Return the palette from black to white."""
     return np.repeat(np.arange(LEVELS, dtype=np.float64)[:, None] * 255 / (LEVELS - 1), 3, axis=1)
 
 
 def diverging_palette() -> Array:
-    """Blue is negative, pale is zero, red is positive."""
+    """Return the palette of signed values: blue is negative, pale is zero, red is positive."""
     anchors = np.array([list(bytes.fromhex(color)) for color in DIVERGING], dtype=np.float64)
     places = np.linspace(0, LEVELS - 1, len(anchors))
     return np.stack([np.interp(np.arange(LEVELS), places, channel) for channel in anchors.T], axis=1)
 
 
 def indexed_png(levels: Array, palette: Array) -> str:
-    """A picture of one level a pixel as a data URL."""
+    """Return a picture with one level per pixel as a data URL."""
     colors = np.vstack([np.round(palette), np.full((1, 3), 128)]).astype(np.uint8)
     opacity = bytes(LEVELS * [255]) + b"\0"
     return _data_url(levels.astype(np.uint8), INDEXED, (b"PLTE", colors.tobytes()), (b"tRNS", opacity))
 
 
-def coloured_png(levels: Array) -> str:
-    """A picture of three levels a pixel as a data URL."""
+def color_png(levels: Array) -> str:
+    """Return a picture with three levels per pixel as a data URL."""
     opaque = np.where((levels == BLANK).any(axis=-1, keepdims=True), 0, 255)
     colors = np.round(levels * (255 / (LEVELS - 1))).clip(0, 255)
-    return _data_url(np.concatenate([colors, opaque], axis=-1).astype(np.uint8), COLOURED)
+    return _data_url(np.concatenate([colors, opaque], axis=-1).astype(np.uint8), COLOR)
 
 
 def _data_url(pixels: Array, kind: int, *chunks: tuple[bytes, bytes]) -> str:

@@ -32,7 +32,7 @@ BLOCK_ENTRIES = 2**21
 
 
 class Rows:
-    """X as dense rows of float64 wherever it is kept; NaN is unobserved.
+    """X as dense rows of float64, wherever it is stored; NaN is unobserved.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Rows:
         self.n_samples, self.n_features = self._X.shape
 
     def __getitem__(self, rows: Array | slice) -> Array:
-        """The rows asked for, by increasing numbers or a slice."""
+        """Return rows, given by increasing indices or a slice."""
         X = self._X
         if sparse.issparse(X):
             return np.asarray(X[rows].toarray(), dtype=np.float64)
@@ -53,7 +53,7 @@ class Rows:
         return np.array([np.asarray(X[int(row)]) for row in rows], dtype=np.float64)
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
-        """All rows, block by block."""
+        """Yield all rows, block by block."""
         height = max(1, BLOCK_ENTRIES // self.n_features)
         for start in range(0, self.n_samples, height):
             block = slice(start, min(start + height, self.n_samples))
@@ -61,7 +61,7 @@ class Rows:
 
 
 def _sliceable(X: Any) -> Any:
-    """X as something with a shape and rows by number."""
+    """Return X as an object with a shape and rows by index."""
     X = with_holes(X)
     if isinstance(X, str | os.PathLike):
         return np.load(X, mmap_mode="r")
@@ -72,7 +72,7 @@ def _sliceable(X: Any) -> Any:
 
 
 def squared_errors(model: Any, rows: Rows, codes: list[Array]) -> tuple[Array, float]:
-    """‖X - X̂‖² of every layer and ‖X‖², over the observed entries, in one pass over X."""
+    """Return ‖X - X̂‖² of every layer and ‖X‖² over the observed entries, in one pass over X."""
     errors, sqnorm = np.zeros(len(codes)), 0.0
     for block, X in rows.blocks():
         sqnorm += float(np.nansum(np.square(X)))
@@ -86,7 +86,7 @@ def squared_errors(model: Any, rows: Rows, codes: list[Array]) -> tuple[Array, f
 
 @dataclass(frozen=True)
 class LayerScore:
-    """What one layer is worth; see `layer_scores`."""
+    """The scores of one layer; see `layer_scores`."""
 
     layer: int
     size: int
@@ -104,16 +104,16 @@ def layer_scores(model: Factorization, X: Matrix, y: Any = None, *, groups: Any 
     model : fitted estimator
     X : array-like or sparse matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,), optional
-        Labels, -1, None or NaN where unknown; of several columns, the last counts.
+        Labels; -1, None or NaN if unknown. Of several columns the last is used.
     groups : array-like of shape (n_samples,), optional
-        The recording each row belongs to, for models that pool codes over neighbouring rows.
+        The recording of each row, for models that pool the codes of neighboring rows.
 
     Returns
     -------
     list of LayerScore
-        The lowest layer first, each with its number ``layer`` (from 1), ``size``, ``error`` (the Frobenius norm of X
-        minus its reconstruction from the layer's codes, over the observed entries), ``sparseness`` (Hoyer's, of the
-        features) and, where labels are known, ``accuracy`` and ``nmi`` of k-means on the codes; else these are None.
+        The lowest layer first. Each has its number ``layer`` (from 1), ``size``, ``error`` (the Frobenius norm of X
+        minus the reconstruction from the codes of the layer, over the observed entries), ``sparseness`` (Hoyer's
+        measure of the features), and ``accuracy`` and ``nmi`` of k-means on the codes, None without labels.
 
     Examples
     --------
@@ -135,15 +135,15 @@ def layer_scores(model: Factorization, X: Matrix, y: Any = None, *, groups: Any 
 
 
 def encode_layers(model: Factorization, X: Matrix, groups: Any = None) -> list[Array]:
-    """Codes of X at every layer, the lowest first, pooled within the groups where the model pools."""
-    known = {} if groups is None or "groups" not in signature(model.encode).parameters else {"groups": groups}
-    return [np.asarray(model.encode(X, layer, **known)) for layer in range(len(model.features_))]
+    """Return the codes of X at every layer, the lowest first; models that pool do so within the groups."""
+    options = {} if groups is None or "groups" not in signature(model.encode).parameters else {"groups": groups}
+    return [np.asarray(model.encode(X, layer, **options)) for layer in range(len(model.features_))]
 
 
 def scores_of(
     model: Factorization, codes: list[Array], squared_error: Array, labels: Groups | None
 ) -> list[LayerScore]:
-    """Scores from codes and squared errors that are there already."""
+    """Return the scores of every layer from its codes and squared errors."""
     return [
         LayerScore(
             layer=layer + 1,
@@ -157,7 +157,7 @@ def scores_of(
 
 
 def _clustering(codes: Array, labels: Groups | None) -> dict[str, float | None]:
-    """Accuracy and NMI over the labelled samples; the others count in the clusters only."""
+    """Return accuracy and NMI over the labeled samples; the other samples are only clustered."""
     if labels is None:
         return {"accuracy": None, "nmi": None}
     found = kmeans_clusters(codes, len(labels.names))[labels.known]
@@ -170,7 +170,7 @@ def _clustering(codes: Array, labels: Groups | None) -> dict[str, float | None]:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A model at work on data: its codes, what they are worth, and what samples are grouped by."""
+    """A fitted model on data: its codes, their scores, and the groups of the samples."""
 
     model: Factorization
     rows: Rows
@@ -184,7 +184,7 @@ class Evaluation:
     def of(
         cls, model: Factorization, X: Matrix, y: Any = None, class_names: ClassNames = None, groups: Any = None
     ) -> "Evaluation":
-        """Encode and score X once, for all that is shown."""
+        """Encode X and compute the scores once, for everything that is shown."""
         check_model(model)
         codes, rows = encode_layers(model, X, groups), Rows(X)
         errors, sqnorm = squared_errors(model, rows, codes)
@@ -206,7 +206,7 @@ class Evaluation:
 
 
 def check_model(model: Any) -> Factorization:
-    """Refuse what has no layers to show."""
+    """Return the model; raise an error unless it is a fitted model of deepnmf."""
     if not isinstance(model, Factorization):
         raise TypeError(f"model is of type {type(model).__name__}: expected a fitted model of deepnmf.")
     check_is_fitted(model)
@@ -219,11 +219,11 @@ def display_for_model(
     feature_names: Sequence[str] | None = None,
     axis: Any = None,
 ) -> Display:
-    """Pictures where there is a shape, curves where there is an axis, words where inputs have names, else curves."""
+    """Choose pictures if there is a shape, curves if there is an axis, words if inputs have names, otherwise curves."""
     n_inputs = model.features_[0].shape[1]
     check_image_shape(image_shape, n_inputs)
     if image_shape is not None:
-        return Pictures(tuple(map(int, image_shape)))  # type: ignore[arg-type]
+        return Pictures(tuple(map(int, image_shape)))
     if axis is not None:
         return Curves(_check_axis(axis, n_inputs))
     names = getattr(model, "feature_names_in_", None) if feature_names is None else feature_names
@@ -233,10 +233,10 @@ def display_for_model(
 
 
 def check_names(names: Sequence[str], count: int, parameter: str, what: str) -> list[str]:
-    """Names as text, one each."""
+    """Return the names as text; raise an error if their number is wrong."""
     texts = [str(name) for name in names]
     if len(texts) != count:
-        raise ValueError(f"{parameter} has {len(texts)} names, but there are {count}: one a {what} is expected.")
+        raise ValueError(f"{parameter} has {len(texts)} names: expected {count}, one per {what}.")
     return texts
 
 
@@ -244,6 +244,6 @@ def _check_axis(axis: Any, n_inputs: int) -> Array:
     values = np.asarray(axis, dtype=np.float64)
     if values.shape != (n_inputs,) or not np.isfinite(values).all():
         raise ValueError(
-            f"axis has shape {values.shape}: expected {n_inputs} finite numbers, the place of each input feature."
+            f"axis has shape {values.shape}: expected {n_inputs} finite numbers, the position of each input feature."
         )
     return values

@@ -1,4 +1,4 @@
-"""The HTML file: a template with style, script and data inside, and where its numbers come from."""
+"""The HTML file: a template with style, script and data, and how its numbers were computed."""
 
 import base64
 import hashlib
@@ -20,19 +20,19 @@ from deepnmf.version import __version__
 
 
 def check_destination(path: str | os.PathLike[str]) -> None:
-    """Refuse a place no file can be written to, before work is done for it."""
+    """Raise an error if the file cannot be written, before anything is computed."""
     target = Path(path)
     if target.is_dir():
-        raise IsADirectoryError(f"path is {os.fspath(path)!r}, a folder: expected the name of a file.")
+        raise IsADirectoryError(f"path is {os.fspath(path)!r}, which is a folder: expected the name of a file.")
     if not target.parent.is_dir():
         raise FileNotFoundError(
             f"path is {os.fspath(path)!r}, but there is no folder {os.fspath(target.parent)!r}: "
-            "expected a folder that is there."
+            "expected an existing folder."
         )
 
 
 def write_html(path: str | os.PathLike[str], template: str, scripts: Sequence[str], data: Any, **content: Any) -> None:
-    """Render a template and write it; `data` is what the scripts read."""
+    """Render a template and write it; the scripts read `data`."""
     style, script = _text("page.css"), "\n".join(_text(name) for name in scripts)
     page = (
         _environment()
@@ -68,12 +68,12 @@ def _text(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """What the page's policy knows its own style and script by: no other runs in it."""
+    """Return the hash by which the security policy of the page allows its own style and script only."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
 
 
 def _json(data: Any) -> str:
-    """JSON that cannot end the element it stands in."""
+    """Return JSON that cannot close the HTML element around it."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -82,12 +82,12 @@ def _json(data: Any) -> str:
 
 
 def settings(model: Factorization) -> dict[str, str]:
-    """Every parameter of the model."""
+    """Return all parameters of the model."""
     return {name: repr(value) for name, value in model.get_params(deep=False).items()}
 
 
 def versions() -> dict[str, str]:
-    """Of everything the numbers depend on."""
+    """Return the versions of the packages that the numbers depend on."""
     return {
         "deepnmf": __version__,
         "Python": platform.python_version(),
@@ -98,7 +98,7 @@ def versions() -> dict[str, str]:
 
 
 def python_code(model: Factorization, path: str, labelled: bool, options: Sequence[tuple[str, Any]]) -> str:
-    """The lines that fit the model and write the page; what is too long to print has its parameter's name."""
+    """Return code that fits the model and writes the page; long arguments are replaced by the parameter's name."""
     data = "X, y" if labelled else "X"
     arguments = "".join(f", {name}={_argument_text(name, value)}" for name, value in options if value is not None)
     constructor = " ".join(line.strip() for line in repr(model).splitlines())

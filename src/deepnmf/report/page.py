@@ -14,12 +14,12 @@ from deepnmf.report.html_file import check_destination, python_code, settings, v
 from deepnmf.report.page_data import pack_layers, pack_loss, pack_map, pack_profiles, pack_samples
 
 SCRIPTS = ("elements.js", "drawing.js", "charts.js", "views.js", "report.js")
-ENDINGS = {
-    "decrease": "the loss no longer fell",
+STOP_REASONS = {
+    "decrease": "the loss no longer decreased",
     "optimality": "an optimum was reached",
     "max_iter": "max_iter was reached",
     "interrupted": "it was interrupted",
-    "on_sweep": "on_sweep asked for it",
+    "on_sweep": "on_sweep requested it",
 }
 
 
@@ -39,43 +39,42 @@ def write_report(
     command: str | None = None,
     seconds: float | None = None,
 ) -> None:
-    """Write what a model has learnt as one HTML page that needs nothing else, not even a network.
+    """Write an HTML page about a fitted model, in one file that needs no network.
 
-    The page leads from every feature down to the features it is made of and up to those it takes part in, and from
-    samples to their codes and their reconstruction from every layer. Beside these are the loss, a map of the codes,
-    the mean codes of each class, scores by layer, settings, and how to make the page again.
+    The page links every feature to the features it is made of and to those it is part of, and samples to their codes
+    and their reconstructions from every layer. It also shows the loss, a map of the codes, the mean codes of each
+    class, the scores of each layer, the settings, and how to reproduce the page.
 
-    Features are pictures where `image_shape` is given, curves where `axis` is given, else lists of words where
-    inputs have names (`feature_names`, or the columns of the data frame the model was fitted to), else curves.
+    Features are shown as pictures if `image_shape` is given, as curves if `axis` is given, otherwise as lists of words
+    if inputs have names (`feature_names`, or the columns of the data frame of the fit), otherwise as curves.
 
     Parameters
     ----------
     model : fitted estimator of deepnmf
     path : str or path
-        The file; it is written beside and moved into place, so that it is never half there.
+        The file, which is written completely or not at all.
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        Data to show the model at work on, in any form that its `transform` takes.
+        The data of the page, in any form that `transform` accepts.
     y : array-like of shape (n_samples,), optional
-        Labels, -1, None or NaN where unknown; of several columns, the last counts. Without labels, samples are
-        grouped by `groups`, or else by k-means on the codes of the top layer.
+        Labels; -1, None or NaN if unknown. Of several columns the last is used. Without labels, samples are grouped
+        by `groups`, or by k-means on the codes of the top layer.
     image_shape : (int, int) or (int, int, 3), optional
-        Height and width of a sample as a picture, its rows laid end to end; with 3, red, green and blue follow each
-        other.
+        Height and width of a sample as a picture, stored row by row; with 3, each pixel has red, green and blue.
     feature_names, sample_names : sequences of str, optional
-        One name an input feature, one name a sample.
+        One name per input feature, one name per sample.
     class_names : sequence or mapping, optional
-        ``class_names[label]`` is shown in place of a label.
+        ``class_names[label]`` is shown instead of the label.
     axis : array-like of shape (n_features,), optional
-        Where the input features are on the x axis of curves, such as wavelengths.
+        Positions of the input features on the x axis of curves, such as wavelengths.
     groups : array-like of shape (n_samples,), optional
-        The recording each row belongs to, by number or name. Models that pool codes over neighbouring rows do so
-        within it; up to 100 recordings have a colour and a profile of their own where there are no labels.
+        The recording of each row, by number or name. Models that pool the codes of neighboring rows do so within it;
+        without labels, samples are grouped by recording if there are at most 100.
     title : str, optional
-        By default the name of the model's class.
+        The title; by default the name of the model's class.
     command : str, optional
-        The command that made this page, to be shown; by default the page shows lines of Python.
+        The command that reproduces the page; by default the page shows Python code.
     seconds : float, optional
-        How long the fit took, to be shown.
+        The duration of the fit, to be shown.
 
     Examples
     --------
@@ -126,7 +125,7 @@ def write_evaluation(
     reproduce: str,
     seconds: float | None,
 ) -> None:
-    """Write the page of a subject that has been scored already; see `write_report`."""
+    """Write the page of a model that has been evaluated; see `write_report`."""
     model, n_samples = evaluation.model, evaluation.rows.n_samples
     names = None if sample_names is None else check_names(sample_names, n_samples, "sample_names", "sample")
     samples = pack_samples(evaluation, display, names)
@@ -148,7 +147,7 @@ def write_evaluation(
         name=type(model).__name__,
         evaluation=evaluation,
         sizes=[len(C) for C in model.features_],
-        ending=ENDINGS.get(model.stop_reason_, model.stop_reason_),
+        ending=STOP_REASONS.get(model.stop_reason_, model.stop_reason_),
         seconds=seconds,
         settings=settings(model),
         versions=versions(),
@@ -160,5 +159,5 @@ def write_evaluation(
 
 
 def _pools(model: Factorization) -> bool:
-    """Whether codes depend on neighbouring rows."""
+    """Whether codes depend on neighboring rows."""
     return bool(np.max(np.asarray(getattr(model, "pool_size", 0)), initial=0) > 1)

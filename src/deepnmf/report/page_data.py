@@ -18,14 +18,14 @@ from deepnmf.report.evaluation import Evaluation
 
 
 class StrongestEntries(NamedTuple):
-    """For each row its strongest entries as [place, weight], and how many others hold which share of the magnitude."""
+    """The strongest entries of each row as [index, weight]; the number and the share of the others."""
 
     entries: list[list[list[Any]]]
     left_out: list[list[Any]]
 
 
 def strongest_entries(rows: Array, limit: int, among: Array | None = None) -> StrongestEntries:
-    """Entries of largest magnitude, the largest first, zeros never; `among` says which places may be shown."""
+    """Return the nonzero entries of largest magnitude, the largest first; only columns in `among` are considered."""
     rows = np.asarray(rows, dtype=np.float64)
     sizes = np.abs(rows)
     offered = sizes if among is None else np.where(np.isin(np.arange(rows.shape[1]), among), sizes, -1.0)
@@ -47,17 +47,17 @@ def strongest_entries(rows: Array, limit: int, among: Array | None = None) -> St
 # -------------------------------------------------------------------------------------------- layers
 
 
-MOST_FEATURES = 600  # of a layer; the page says how many others there are
+MOST_FEATURES = 600  # per layer; the page states the number of the others
 MOST_LINKS = 24
 FEATURE_BUDGET = 1_500_000  # values of all features together
 
 
 def pack_layers(model: Factorization, codes: list[Array], display: Display) -> list[dict[str, Any]]:
-    """Every layer's features, the strongest first, with their links to the layers below and above."""
+    """Pack the features of every layer, the strongest first, with their links to the layers below and above."""
     strength = [strengths(C, H) for C, H in zip(model.features_, codes, strict=True)]
     shown = [np.argsort(-s, kind="stable")[:MOST_FEATURES] for s in strength]
     if isinstance(display, Pictures):
-        display = display.fitting(sum(map(len, shown)), FEATURE_BUDGET)
+        display = display.within_budget(sum(map(len, shown)), FEATURE_BUDGET)
     signed = any(bool(np.any(C < 0)) for C in model.features_)
     return [
         _features(model, layer, strength[layer], shown[layer], display, signed) | _links(model, layer, shown)
@@ -66,12 +66,12 @@ def pack_layers(model: Factorization, codes: list[Array], display: Display) -> l
 
 
 def pack_top_features(model: Factorization, codes: Array, display: Display, limit: int) -> dict[str, Any]:
-    """The strongest features of the top layer alone."""
+    """Pack the strongest features of the top layer."""
     C = model.features_[-1]
     strength = strengths(C, codes)
     shown = np.argsort(-strength, kind="stable")[:limit]
     if isinstance(display, Pictures):
-        display = replace(display, stride=display.fitting(len(shown), FEATURE_BUDGET // 4).stride)
+        display = replace(display, stride=display.within_budget(len(shown), FEATURE_BUDGET // 4).stride)
     return _features(model, len(model.features_) - 1, strength, shown, display, bool(np.any(C < 0)))
 
 
@@ -90,7 +90,7 @@ def _features(
 
 
 def _links(model: Factorization, layer: int, shown: list[Array]) -> dict[str, Any]:
-    """Rows of Z_l are what a feature is made of, columns of Z_{l+1} what it takes part in."""
+    """Rows of Z_l link a feature to the layer below, columns of Z_{l+1} to the layer above."""
     links: dict[str, Any] = {}
     if layer > 0:
         links |= _named("below", strongest_entries(model.factors_[layer][shown[layer]], MOST_LINKS, shown[layer - 1]))
@@ -114,11 +114,11 @@ SAMPLE_BUDGET = 1_500_000  # values of all samples and their reconstructions tog
 
 
 def pack_samples(evaluation: Evaluation, display: Display, names: list[str] | None) -> dict[str, Any]:
-    """A choice of samples, spread over the groups, beside their reconstruction from every layer."""
+    """Pack samples from all groups with their codes and their reconstructions from every layer."""
     n_chosen = _n_samples_shown(evaluation, display)
     rows = balanced_rows(evaluation.groups, n_chosen)
     if isinstance(display, Pictures):
-        display = display.fitting(n_chosen * (evaluation.depth + 1), SAMPLE_BUDGET)
+        display = display.within_budget(n_chosen * (evaluation.depth + 1), SAMPLE_BUDGET)
     X = evaluation.rows[rows]
     codes = [H[rows] for H in evaluation.codes]
     rebuilt = [np.asarray(evaluation.model.decode(H, layer), np.float64) for layer, H in enumerate(codes)]
@@ -131,19 +131,19 @@ def pack_samples(evaluation: Evaluation, display: Display, names: list[str] | No
         "total": evaluation.rows.n_samples,
         "codes": [layer.entries for layer in found],
         "left_out": [layer.left_out for layer in found],
-        "errors": [all_rounded(_relative_errors(X, again), 3) for again in rebuilt],
+        "errors": [all_rounded(_relative_errors(X, X_layer), 3) for X_layer in rebuilt],
         "packs": [display.pack(vectors, scales, signed) for vectors in (X, *rebuilt)],
     }
 
 
 def _n_samples_shown(evaluation: Evaluation, display: Display) -> int:
-    """As many as the budget allows, within bounds."""
+    """Return as many as the budget allows, within bounds."""
     affordable = SAMPLE_BUDGET // display.n_values(evaluation.depth + 1)
     return min(evaluation.rows.n_samples, max(FEWEST_SAMPLES, min(MOST_SAMPLES, affordable)))
 
 
 def balanced_rows(groups: Groups, count: int) -> Array:
-    """A fixed choice of samples, as even over the groups as it can be, in their order."""
+    """Return a fixed random choice of rows, in their order, with equal numbers from each group where possible."""
     shuffled = np.random.default_rng(0).permutation(len(groups.places))
     places = groups.places[shuffled]
     rank = np.empty(len(places), dtype=int)
@@ -154,7 +154,7 @@ def balanced_rows(groups: Groups, count: int) -> Array:
 
 
 def _relative_errors(X: Array, rebuilt: Array) -> Array:
-    """‖x - x̂‖ / ‖x‖ over the observed entries."""
+    """Return ‖x - x̂‖ / ‖x‖ over the observed entries."""
     norms = np.sqrt(np.nansum(np.square(X), axis=1))
     return np.asarray(np.sqrt(np.nansum(np.square(X - rebuilt), axis=1)) / np.where(norms > 0, norms, 1))
 
@@ -168,7 +168,7 @@ MOST_GROUPS = 100
 
 
 def pack_loss(losses: Array) -> dict[str, Any]:
-    """Sweeps and their losses; of many sweeps a choice, close together where the loss falls fast."""
+    """Pack sweeps and losses; of many sweeps a selection, denser at the beginning, where the loss decreases fast."""
     n = len(losses)
     if n > MOST_LOSSES:
         sweeps = np.unique(np.round(np.geomspace(1, n, 2 * MOST_LOSSES)).astype(int))
@@ -178,7 +178,7 @@ def pack_loss(losses: Array) -> dict[str, Any]:
 
 
 def pack_map(evaluation: Evaluation, shown: list[int]) -> dict[str, Any]:
-    """Every layer's codes in two dimensions, the shown samples among them."""
+    """Pack the codes of every layer in two dimensions, including those of the shown samples."""
     rows = np.union1d(sampled_rows(evaluation.rows.n_samples), np.asarray(shown, dtype=int))
     embeddings = [embedding(H[rows]) for H in evaluation.codes]
     return {
@@ -190,7 +190,7 @@ def pack_map(evaluation: Evaluation, shown: list[int]) -> dict[str, Any]:
 
 
 def _scaled_to_unit_square(points: Array) -> list[list[float]]:
-    """Both axes on one scale, the larger from 0 to 1."""
+    """Scale both axes equally, so that the longer one ranges from 0 to 1."""
     low, high = points.min(axis=0), points.max(axis=0)
     span = float((high - low).max()) or 1.0
     centred = (points - (low + high) / 2) / span + 0.5
@@ -198,7 +198,7 @@ def _scaled_to_unit_square(points: Array) -> list[list[float]]:
 
 
 def pack_profiles(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """Mean codes of each group at every layer, of its strongest features."""
+    """Pack the mean codes of each group at every layer, for the strongest features."""
     return [
         _profile(H, C, evaluation.groups) for H, C in zip(evaluation.codes, evaluation.model.features_, strict=True)
     ]

@@ -1,6 +1,6 @@
 "use strict";
 
-/** A chart that is drawn anew whenever its width changes, so that its letters keep their size. */
+/** A chart that is redrawn whenever its width changes, so that the size of its text stays the same. */
 function chart(box, draw) {
   const redraw = () => box.clientWidth && box.replaceChildren(...draw(box.clientWidth));
   new ResizeObserver(redraw).observe(box);
@@ -13,7 +13,7 @@ const LOSS_HEIGHT = 240;
 
 function drawnLoss(width) {
   const { sweeps, losses } = data.loss;
-  if (!losses.length) return [el("p", { class: "hint" }, "This model kept no losses.")];
+  if (!losses.length) return [el("p", { class: "hint" }, "This model has no recorded losses.")];
   const margin = { left: 58, right: 12, top: 10, bottom: 32 };
   const smallest = Math.min(...losses);
   const decades = smallest > 0 && Math.max(...losses) > 20 * smallest;
@@ -40,7 +40,7 @@ function drawnLoss(width) {
   return [picture];
 }
 
-/** Round numbers within a range, some so many. */
+/** About so many round numbers within a range. */
 function ticks(low, high, count) {
   if (high <= low) return [low];
   const rough = (high - low) / count;
@@ -55,7 +55,7 @@ function ticks(low, high, count) {
 
 // -------------------------------------------------------------------------------------------- map
 
-const COLOURS = 6;
+const COLORS = 6;
 const SHAPES = [
   (r) => `M${-r},0a${r},${r} 0 1,0 ${2 * r},0a${r},${r} 0 1,0 ${-2 * r},0`,
   (r) => `M${-r},${-r}h${2 * r}v${2 * r}h${-2 * r}z`,
@@ -64,21 +64,21 @@ const SHAPES = [
 ];
 
 function mark(group, radius, open = false) {
-  const shape = group < 0 ? SHAPES[0] : SHAPES[Math.floor(group / COLOURS) % SHAPES.length];
-  const colour = group < 0 ? "unknown" : `c${group % COLOURS}`;
-  return svg("path", { class: `mark ${colour}${open ? " open" : ""}`, d: shape(radius) });
+  const shape = group < 0 ? SHAPES[0] : SHAPES[Math.floor(group / COLORS) % SHAPES.length];
+  const color = group < 0 ? "unknown" : `c${group % COLORS}`;
+  return svg("path", { class: `mark ${color}${open ? " open" : ""}`, d: shape(radius) });
 }
 
 function groupName(group) {
   return group < 0 ? "unknown" : data.groups.names[group];
 }
 
-/** A group in a sentence; a cluster's name says what it is. */
+/** A group in a sentence; the name of a cluster begins with "cluster". */
 function groupPhrase(group) {
   return data.groups.kind === "cluster" ? groupName(group) : `${data.groups.kind} ${groupName(group)}`;
 }
 
-/** The map, with a layer to choose and groups to single out. */
+/** The map, with a choice of the layer and of a group to highlight. */
 function mapOfCodes(box) {
   const depth = data.layers.length;
   const picture = el("div", { class: "map" });
@@ -133,7 +133,7 @@ function legend(onChoose) {
     });
     return chip;
   });
-  return el("div", { class: "legend", role: "group", "aria-label": `single out a ${data.groups.kind}` }, ...chips);
+  return el("div", { class: "legend", role: "group", "aria-label": `highlight one ${data.groups.kind}` }, ...chips);
 }
 
 // ---------------------------------------------------------------------------------------- profile

@@ -9,7 +9,7 @@ async function start() {
         drawn(features.pack, place, `${name}, feature ${feature}`),
         el("span", { class: "caption" }, el("span", { class: "index" }, String(feature)))),
     );
-    box.previousElementSibling.append(colours(features.pack.kind, features.pack.signed));
+    box.previousElementSibling.append(colorNote(features.pack.kind, features.pack.signed));
     box.append(el("div", { class: `grid of-${features.pack.kind}` }, ...tiles));
   });
   document.documentElement.dataset.ready = "yes";

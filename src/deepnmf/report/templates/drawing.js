@@ -1,6 +1,6 @@
 "use strict";
 
-/** Sheets of pictures by their pack, once they are decoded. */
+/** Decoded sheets of pictures by their pack. */
 const sheets = new Map();
 
 async function decode(packs) {
@@ -24,8 +24,8 @@ function drawn(pack, place, label, large = false) {
   return draw(pack, place, label, large);
 }
 
-/** What the colours of a kind of drawing mean, where they mean something. */
-function colours(kind, signed) {
+/** A sentence about the meaning of the colors, if they have one. */
+function colorNote(kind, signed) {
   if (signed) return kind === "words" ? " Blue is negative." : " Red is positive, blue is negative.";
   return kind === "picture" ? " Bright is large, black is zero." : "";
 }
@@ -61,7 +61,7 @@ function drawnWords(pack, place, label, large) {
   return el("ol", { class: "weights", "aria-label": label }, ...rows);
 }
 
-/** A bar as long as a weight, in the colour of its sign where signs differ. */
+/** A bar as long as a weight, in the color of its sign if signs differ. */
 function bar(weight, heaviest, signed) {
   const line = el("span", { class: signed ? `bar ${weight < 0 ? "negative" : "positive"}` : "bar" });
   line.style.width = `${heaviest ? (100 * Math.abs(weight)) / heaviest : 0}%`;
@@ -100,7 +100,7 @@ function drawnCurve(pack, place, label, large) {
   return picture;
 }
 
-/** Stretches of observed values, as [index, value]. */
+/** Runs of observed values, as [index, value]. */
 function runs(values) {
   const found = [[]];
   values.forEach((value, index) => (value === null ? found.push([]) : found.at(-1).push([index, value])));

@@ -3,7 +3,7 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const SVG = "http://www.w3.org/2000/svg";
 
-/** An element with attributes and children; text is only ever text. */
+/** An element with attributes and children; strings become text, never markup. */
 function el(name, attributes = {}, ...children) {
   return filled(document.createElement(name), attributes, children);
 }
@@ -20,7 +20,7 @@ function filled(element, attributes, children) {
   return element;
 }
 
-/** Three significant digits, with a proper minus. */
+/** Three significant digits, with a minus sign. */
 function number(value) {
   if (value === null) return "–";
   const size = Math.abs(value);
@@ -28,7 +28,7 @@ function number(value) {
   return value < 0 ? `−${text}` : text;
 }
 
-/** As many digits as a scale needs to tell its marks apart. */
+/** As many digits as the marks of a scale need to be distinct. */
 function tickLabel(value) {
   return Math.abs(value) >= 1e6 || (value !== 0 && Math.abs(value) < 1e-4) ? value.toExponential() : String(Number(value.toPrecision(7)));
 }
@@ -42,7 +42,7 @@ function plural(count, word) {
   return `${whole(count)} ${word}${count === 1 ? "" : word.endsWith("s") ? "es" : "s"}`;
 }
 
-/** A count as people write it. */
+/** A count with separators of thousands. */
 function whole(count) {
   return count.toLocaleString("en");
 }
@@ -65,7 +65,7 @@ function grid(links, kind, limit = Infinity) {
     for (const link of box.children) link.tabIndex = link.contains(event.target) ? 0 : -1;
   });
   if (links.length === shown) return box;
-  const more = el("button", { type: "button", class: "more" }, `Show the other ${whole(links.length - shown)}`);
+  const more = el("button", { type: "button", class: "more" }, `Show ${whole(links.length - shown)} more`);
   more.addEventListener("click", () => {
     add(shown, links.length);
     more.remove();

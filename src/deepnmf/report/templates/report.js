@@ -18,7 +18,7 @@ function fillLayers() {
         el("h3", {}, `Layer ${layer + 1}`, el("small", {}, note)), grid(links, pack.kind, FIRST_FEATURES)),
     );
   }
-  document.getElementById("colours").textContent = colours(data.layers[0].pack.kind, data.signed);
+  document.getElementById("colors").textContent = colorNote(data.layers[0].pack.kind, data.signed);
 }
 
 function fillSamples() {
@@ -40,12 +40,12 @@ function fillSamples() {
     if (event.key === "Enter" && matching.length) location.hash = address([["s", matching[0]]]);
   });
   if (rows.length < total) {
-    document.getElementById("samples-hint").append(` Here are ${rows.length} of ${whole(total)}, spread over every ${data.groups.kind}.`);
+    document.getElementById("samples-hint").append(` This page contains ${rows.length} of ${whole(total)} samples, from every ${data.groups.kind}.`);
   }
   show();
 }
 
-/** Show what the address names: a view of one thing, or everything. */
+/** Show what the address names: one feature or sample, or the overview. */
 function route() {
   const trail = trailOf(location.hash);
   if (!trail.length) return showOverview();
@@ -59,7 +59,7 @@ function route() {
   detail.querySelector("h2").focus({ preventScroll: true });
 }
 
-/** Back where one left, with the focus on what one had chosen. */
+/** Return to the earlier position, with the focus on the tile that was selected. */
 function showOverview() {
   const returning = !detail.hidden;
   detail.hidden = true;
@@ -89,7 +89,7 @@ async function start() {
   window.addEventListener("hashchange", route);
   document.addEventListener("keydown", leaveByKey);
   route();
-  // The browser has been where the address leads before there was anything there.
+  // The browser scrolled to the address before the content existed.
   if (detail.hidden && location.hash.length > 1) document.getElementById(location.hash.slice(1))?.scrollIntoView();
   document.documentElement.dataset.ready = "yes";
 }

@@ -20,7 +20,7 @@ function isThere([kind, index]) {
   return shown !== undefined && shown.includes(Number(index));
 }
 
-/** The trail with one more step; one that is on it already leads back to it. */
+/** The trail with one more step; a step that is already on it leads back to it. */
 function onwards(trail, kind, index) {
   const place = trail.findIndex(([otherKind, otherIndex]) => otherKind === kind && otherIndex === index);
   return place < 0 ? [...trail, [kind, index]] : trail.slice(0, place + 1);
@@ -34,7 +34,7 @@ function sampleName(row) {
   return data.samples.names ? data.samples.names[data.samples.rows.indexOf(row)] : `sample ${row}`;
 }
 
-/** A sample's name without its folder or recording, where that is its group, which stands below it. */
+/** A sample's name without its folder or recording, if that is its group, which is shown below it. */
 function ownName(row, group) {
   const name = sampleName(row);
   const known = [`${groupName(group)}/`, `${groupName(group)} `].find((start) => name.startsWith(start));
@@ -78,7 +78,7 @@ function tilesOf(trail, layer, entries) {
 }
 
 function leftOut([count, share], what) {
-  return count ? el("p", { class: "hint" }, `${plural(count, what)} more, with ${percent(share)} of the weight, not shown.`) : null;
+  return count ? el("p", { class: "hint" }, `Not shown: ${plural(count, what)} with ${percent(share)} of the weight.`) : null;
 }
 
 // ------------------------------------------------------------------------------------------ views
@@ -89,7 +89,7 @@ function crumbs(trail) {
     const text = stepName(step);
     return el("li", {}, last ? el("span", { "aria-current": "page" }, text) : el("a", { href: address(trail.slice(0, index + 1)) }, text));
   });
-  return el("nav", { class: "trail", "aria-label": "Trail" }, el("ol", {}, el("li", {}, el("a", { href: "#parts" }, "all parts")), ...items));
+  return el("nav", { class: "trail", "aria-label": "Trail" }, el("ol", {}, el("li", {}, el("a", { href: "#parts" }, "all features")), ...items));
 }
 
 function part(heading, hint, ...content) {
@@ -101,13 +101,13 @@ function featureView(trail) {
   const layer = number1 - 1;
   const { shown, pack, strength, sparseness, size } = data.layers[layer];
   const place = shown.indexOf(feature);
-  const facts = el("dl", { class: "facts" }, fact("share of the layer", percent(strength[place])), fact("place", `${place + 1} of ${size}`), fact("sparseness", number(sparseness[place])));
+  const facts = el("dl", { class: "facts" }, fact("share of the layer", percent(strength[place])), fact("rank", `${place + 1} of ${size}`), fact("sparseness", number(sparseness[place])));
   return [
     crumbs(trail),
     el("h2", { tabindex: -1 }, `Feature ${feature} of layer ${layer + 1}`),
     el("div", { class: "subject" },
       el("div", { class: `large of-${pack.kind}` }, drawn(pack, place, featureName(layer, feature), true)),
-      el("div", {}, facts, el("p", { class: "hint" }, "In Python ", el("code", {}, `model.features_[${layer}][${feature}]`)))),
+      el("div", {}, facts, el("p", { class: "hint" }, "In Python: ", el("code", {}, `model.features_[${layer}][${feature}]`)))),
     below(trail, layer, place),
     above(trail, layer, place),
     strongestSamples(trail, layer, feature),
@@ -128,7 +128,7 @@ function below(trail, layer, place) {
 function above(trail, layer, place) {
   const { above: entries, above_left_out: rest, pack } = data.layers[layer];
   if (!entries) return null;
-  return part("Takes part in", `Features of layer ${layer + 2} and its weight in them.`,
+  return part("Part of", `Features of layer ${layer + 2} and the weight of this feature in them.`,
     grid(tilesOf(trail, layer + 1, entries[place]), pack.kind), leftOut(rest[place], "feature"));
 }
 
@@ -141,7 +141,7 @@ function strongestSamples(trail, layer, feature) {
     .sort((one, other) => Math.abs(other[1]) - Math.abs(one[1]))
     .slice(0, MOST_EXAMPLES);
   if (!found.length) return null;
-  return part("Strongest in", "Samples of this page with the largest codes of this feature.",
+  return part("Strongest in", "Samples on this page with the largest codes of this feature.",
     grid(found.map(([row, code]) => () => sampleTile(trail, row, code)), data.samples.packs[0].kind));
 }
 
@@ -150,7 +150,7 @@ function sampleView(trail) {
   const { rows, groups, packs, errors } = data.samples;
   const place = rows.indexOf(row);
   const depth = data.layers.length;
-  const pictures = [el("figure", {}, drawn(packs[0], place, `${sampleName(row)}, as it is`, true), el("figcaption", {}, "as it is"))];
+  const pictures = [el("figure", {}, drawn(packs[0], place, `${sampleName(row)}, original`, true), el("figcaption", {}, "original"))];
   for (let layer = depth - 1; layer >= 0; layer -= 1) {
     const label = `${sampleName(row)}, from layer ${layer + 1}`;
     const caption = el("figcaption", {}, `from layer ${layer + 1}`, el("small", {}, `error ${percent(errors[layer][place])}`));
@@ -161,7 +161,7 @@ function sampleView(trail) {
   return [
     crumbs(trail),
     el("h2", { tabindex: -1 }, data.samples.names ? sampleName(row) : `Sample ${row}`),
-    el("p", { class: "hint" }, `Of ${groupPhrase(groups[place])}. In Python `, el("code", {}, `X[${row}]`)),
+    el("p", { class: "hint" }, `This sample belongs to ${groupPhrase(groups[place])}. In Python: `, el("code", {}, `X[${row}]`)),
     el("div", { class: `rebuilt of-${packs[0].kind}` }, ...pictures),
     el("div", { class: "columns" }, ...layers),
   ];
@@ -171,8 +171,8 @@ function codesOf(trail, layer, place) {
   const entries = data.samples.codes[layer][place];
   const heaviest = entries.length ? Math.abs(entries[0][1]) : 1;
   const rows = entries.map(([feature, code]) => () => codeRow(trail, layer, feature, code, heaviest));
-  const content = entries.length ? grid(rows, "row") : el("p", { class: "hint" }, "Every code is zero.");
-  return part(`Codes at layer ${layer + 1}`, "How much of each feature is in it, the most first.",
+  const content = entries.length ? grid(rows, "row") : el("p", { class: "hint" }, "All codes are zero.");
+  return part(`Codes at layer ${layer + 1}`, "The weights of the features in this sample, the largest first.",
     content, leftOut(data.samples.left_out[layer][place], "code"));
 }
 
