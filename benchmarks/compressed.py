@@ -60,17 +60,12 @@ class Product(Block):
 def compressed(engine, width, rng):
     """X ≈ Q B with Q an orthonormal basis of most of its range, found in two passes (one power step)."""
     Q = _basis(engine.project(rng.standard_normal((width, engine.n_features))))
-    Q = _basis(engine.project(_products(engine, Q)))
-    return RowsInMemory(Product(Q, _products(engine, Q)), engine.workers)
+    Q = _basis(engine.project(engine.combined(Q)))
+    return RowsInMemory(Product(Q, engine.combined(Q)), engine.workers)
 
 
 def _basis(columns):
     return linalg.qr(columns, mode="economic", check_finite=False)[0]
-
-
-def _products(engine, Q):
-    _, (B,) = engine.sweep((Q,), lambda X_b, rows: ((), (rows[0].T @ X_b,)))
-    return B
 
 
 def seconds_to(target, X, W, H, width, n_warm):

@@ -134,8 +134,8 @@ def test_a_pass_works_on_a_block_once():
     seen = []
 
     def step(X_b, _):
-        seen.append(len(X_b))
-        return (X_b[:, :2],), (X_b.sum(axis=0),)
+        seen.append(X_b.shape[0])
+        return (X_b @ np.eye(X_b.shape[1], 2),), (np.ones((1, X_b.shape[0])) @ X_b,)
 
     with Workers() as workers:
         engine = cluster.RowsOnCluster(da.from_array(data(), chunks=(20, -1)), workers)
@@ -211,7 +211,7 @@ def test_a_cluster_gives_the_factors_that_memory_gives(model, two_workers):
 
 MOMENTS = {  # width of the data, step, and which of its passes
     "sweep": (NMF(4, random_state=0), 24, "CodesStep", 6),
-    "start of the upper layer": (NONNEGATIVE, 8, "project", 1),
+    "start of the upper layer": (NONNEGATIVE, 8, "Projection", 1),
     "sweep of the upper layer": (MIXED, 8, "CodesStep", 6),
     "first sweep of all layers": (NONNEGATIVE, 24, "CodesStep", 7),
     "residual": (MIXED, 24, "ResidualStep", 1),

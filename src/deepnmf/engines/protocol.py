@@ -76,8 +76,13 @@ class Engine(ABC):
     def project(self, features: Array) -> Array:
         """X Cᵀ, one row a sample."""
         across = np.ascontiguousarray(features.T, dtype=self.dtype)  # of the layout that it has in another process too
-        (projected,), _ = self.sweep((), lambda X_b, _: ((X_b @ across,), ()))
+        (projected,), _ = self.sweep((), _Projection(across))
         return projected
+
+    def combined(self, weights: Array) -> Array:
+        """AᵀX, sums of rows by columns of weights."""
+        _, (sums,) = self.sweep((weights,), _combination)
+        return sums
 
     def as_rows(self, array: Array) -> Array:
         """An array of all rows in the form that passes take it in."""
@@ -136,6 +141,18 @@ class CompletedRows(Engine):
     def upon(self, codes: Array) -> Engine:
         """Passes over codes, which have no holes."""
         return self._holed.upon(codes)
+
+
+@dataclass(frozen=True)
+class _Projection:
+    right: Array
+
+    def __call__(self, X_b: Block, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        return (X_b @ self.right,), ()
+
+
+def _combination(X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+    return (), (np.ascontiguousarray(rows[0].T) @ X_b,)
 
 
 @dataclass(frozen=True)

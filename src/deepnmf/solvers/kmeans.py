@@ -1,6 +1,7 @@
 """k-means by passes over the rows, for data that is only ever seen that way."""
 
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 
@@ -14,7 +15,7 @@ MOST_PASSES = 30
 def kmeans_centres(engine: Engine, k: int, rng: np.random.RandomState) -> Array:
     """The centres of the best of a few runs."""
     runs = [_lloyd(engine, _spread_out(engine, k, rng)) for _ in range(RESTARTS)]
-    return min(runs, key=lambda run: run[1])[0]
+    return min(runs, key=itemgetter(1))[0]
 
 
 def _spread_out(engine: Engine, k: int, rng: np.random.RandomState) -> Array:
@@ -32,15 +33,11 @@ def _spread_out(engine: Engine, k: int, rng: np.random.RandomState) -> Array:
 def _row(engine: Engine, index: int) -> Array:
     chosen = np.zeros((engine.n_samples, 1), engine.dtype)
     chosen[index] = 1
-    _, (row,) = engine.sweep((chosen,), lambda X_b, rows: ((), (rows[0].T @ X_b,)))
-    return np.asarray(row[0])
+    return np.asarray(engine.combined(chosen)[0])
 
 
 def _square_distances(engine: Engine, centre: Array) -> Array:
-    def distances(X_b: Block, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-        return (X_b.row_squares() - 2 * np.asarray(X_b @ centre) + centre @ centre,), ()
-
-    (squares,), _ = engine.sweep((), distances)
+    (squares,), _ = engine.sweep((), _Distances(centre))
     return np.maximum(squares, 0)
 
 
@@ -54,6 +51,17 @@ def _lloyd(engine: Engine, centres: Array) -> tuple[Array, float]:
         if spread >= spread_before:
             return centres_before, spread_before
     return centres, spread
+
+
+@dataclass(frozen=True)
+class _Distances:
+    """Squared distances of the rows from one centre."""
+
+    centre: Array
+
+    def __call__(self, X_b: Block, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        c = self.centre
+        return (X_b.row_squares() - 2 * np.asarray(X_b @ c) + c @ c,), ()
 
 
 @dataclass(frozen=True)

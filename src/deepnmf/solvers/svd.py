@@ -1,3 +1,5 @@
+from dataclasses import dataclass
+
 import numpy as np
 from scipy import linalg
 
@@ -28,7 +30,7 @@ def truncated_svd(
         Q = np.eye(full, dtype=engine.dtype)
     else:
         Q = _orthonormal(engine.project(_leading(_gram(engine), rank)))[0]
-    U, s, Vt = _svd_of_wide(_products(engine, Q))
+    U, s, Vt = _svd_of_wide(engine.combined(Q))
     U, Vt = _sign_fixed(Q @ U[:, :rank].astype(Q.dtype, copy=False), Vt[:rank])
     return U, s[:rank], Vt
 
@@ -46,35 +48,33 @@ def _range(engine: Engine, V: Array, rank: int, power_steps: int, steady: float)
 
 def _power_step(engine: Engine, V: Array) -> Array:
     """XᵀX V."""
-    V = V.astype(engine.dtype, copy=False)
-    _, (product,) = engine.sweep((), lambda X_b, _: ((), ((X_b @ V).T @ X_b,)))
+    _, (product,) = engine.sweep((), _PowerStep(V.astype(engine.dtype, copy=False)))
     return product.T
+
+
+@dataclass(frozen=True)
+class _PowerStep:
+    """(X V)ᵀX of one block of rows."""
+
+    V: Array
+
+    def __call__(self, X_b: Block, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        return (), ((X_b @ self.V).T @ X_b,)
 
 
 def _gram(engine: Engine) -> Array:
     """XᵀX of few columns, in double precision."""
-    whole = np.eye(engine.n_features)
+    return engine.sweep((), _block_gram)[1][0]
 
-    def add_up(X_b: Block, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-        dense = X_b @ whole
-        return (), (dense.T @ dense,)
 
-    return engine.sweep((), add_up)[1][0]
+def _block_gram(X_b: Block, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+    dense = X_b @ np.eye(X_b.shape[1])
+    return (), (dense.T @ dense,)
 
 
 def _leading(gram: Array, rank: int) -> Array:
     """Eigenvectors of the largest eigenvalues, as rows."""
     return linalg.eigh(gram, check_finite=False)[1].T[::-1][:rank]
-
-
-def _products(engine: Engine, Q: Array) -> Array:
-    """QᵀX."""
-    _, (B,) = engine.sweep((Q,), _transposed_product)
-    return B
-
-
-def _transposed_product(X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-    return (), (np.ascontiguousarray(rows[0].T) @ X_b,)
 
 
 def _orthonormal(matrix: Array) -> tuple[Array, Array]:
