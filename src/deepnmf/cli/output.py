@@ -218,7 +218,7 @@ def _ignore(*_: float) -> None:
 # ---------------------------------------------------------------------------------- tables of scores
 
 
-CAPTION = "error: Frobenius norm of the data minus the reconstruction; sparseness: Hoyer's measure of the features"
+CAPTION = "error: Frobenius norm of the residual; sparseness: Hoyer sparseness of features"
 CLUSTERING_CAPTION = "accuracy, NMI: k-means clusters of the codes compared with the labels"
 
 
