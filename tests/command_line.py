@@ -1,4 +1,4 @@
-"""Commands run as a user runs them, and small inputs for them."""
+"""Commands run as a user runs them, and small inputs."""
 
 import contextlib
 
@@ -15,7 +15,7 @@ def run(*arguments):
 
 
 def succeeded(*arguments):
-    """Run a command that must end well."""
+    """Run a command that must succeed."""
     result = run(*arguments)
     assert result.exit_code == 0, result.output
     return result
@@ -40,7 +40,7 @@ def write_digits(path, n=60, X=None):
 
 
 def interrupting(monkeypatch, sweep):
-    """Press Ctrl-C in a sweep of the next fits."""
+    """Interrupt the next fits in a sweep."""
 
     def on_sweep(count, loss):
         if count == sweep:

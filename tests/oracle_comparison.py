@@ -1,4 +1,4 @@
-"""What the oracles' tests share: problems, starts, and what must hold of a published algorithm itself."""
+"""What the tests against oracles share: problems, initializations, and properties of the published algorithms."""
 
 from collections.abc import Callable, Sequence
 
@@ -10,7 +10,7 @@ RANK = 4
 
 
 def problem(seed: int, signed: bool = False) -> Array:
-    """40 x 30, of rank 4 but for noise."""
+    """Return a 40 x 30 matrix of rank 4 plus noise."""
     rng = np.random.default_rng(seed)
     factor = rng.standard_normal((RANK, 30)) if signed else rng.random((RANK, 30))
     X = rng.random((40, RANK)) @ factor + 0.1 * rng.standard_normal((40, 30))
@@ -18,19 +18,19 @@ def problem(seed: int, signed: bool = False) -> Array:
 
 
 def balanced_pair(rng: np.random.Generator, X: Array, rank: int) -> tuple[Array, Array]:
-    """Random codes and factor whose product has the mean of |X|, each with its share of the scale."""
+    """Return random codes and a random factor of equal scale, whose product has the mean of |X|."""
     H, Z = rng.random((len(X), rank)), rng.random((rank, X.shape[1]))
     scale = np.sqrt(np.abs(X).sum() / (H @ Z).sum())
     return scale * H, scale * Z
 
 
 def assert_never_rises(losses: Sequence[float]) -> None:
-    """Within rounding; only where the algorithm promises it, which the accelerated gradient does not."""
+    """Check, up to rounding, that losses never rise; only for algorithms that guarantee it."""
     assert np.all(np.diff(losses) <= 1e-9 * np.array(losses[:-1]))
 
 
 def finite_difference(function: Callable[[Array], float], at: Array) -> Array:
-    """Central differences, exact up to rounding for a quadratic."""
+    """Return central differences, which are exact for a quadratic up to rounding."""
     gradient, step = np.zeros_like(at), 1e-3
     for index in np.ndindex(at.shape):
         move = np.zeros_like(at)

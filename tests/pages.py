@@ -1,4 +1,4 @@
-"""Reports as tests read them: the data inside a page, and the pictures inside the data."""
+"""The data inside a report, and the pictures inside the data."""
 
 import base64
 import io
@@ -15,13 +15,13 @@ def text_of(path) -> str:
 
 
 def data_of(path) -> dict:
-    """What the page's scripts read."""
+    """Return the data that the scripts of the page read."""
     (found,) = DATA.findall(text_of(path))
     return json.loads(found)
 
 
 def pictures_of(pack, count) -> np.ndarray:
-    """Pictures of a sheet as the browser would show them: one RGBA array each."""
+    """Return the pictures of a sheet as RGBA arrays, as a browser would show them."""
     from matplotlib.image import imread
 
     image = np.round(255 * imread(io.BytesIO(base64.b64decode(pack["png"].partition(",")[2]))))
@@ -31,6 +31,6 @@ def pictures_of(pack, count) -> np.ndarray:
 
 
 def curves_of(pack) -> np.ndarray:
-    """Curves of a pack in the scale of the data, NaN where nothing was observed."""
+    """Return the curves of a pack in the scale of the data, NaN for unobserved points."""
     numbers = np.frombuffer(base64.b64decode(pack["points"]), "<i2").reshape(len(pack["scales"]), -1)
     return np.where(numbers == -32768, np.nan, numbers / 32767 * np.array(pack["scales"])[:, None])

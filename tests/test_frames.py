@@ -1,4 +1,4 @@
-"""Frames and annotated data in and out."""
+"""Data frames and AnnData as input and output."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Model files from anybody: nothing is lost, nothing is silently wrong, and a refusal is a sentence."""
+"""Untrusted model files: nothing is lost, nothing is silently wrong, and a file is refused in one sentence."""
 
 import io
 import os
@@ -36,7 +36,7 @@ def network(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
-    """The file of as small a model as can be."""
+    """The file of the smallest model."""
     path = tmp_path_factory.mktemp("tiny") / "model.safetensors"
     NMF(2, max_iter=3, random_state=0).fit(data(6, 4)).save(path)
     return path.read_bytes()

@@ -28,7 +28,7 @@ def deep_semi_nmf():
 
 
 def made_of(*features, codes=()):
-    """A fitted model with the features one likes."""
+    """A fitted model with given features."""
     model = NMF()
     model.features_ = [np.asarray(C, dtype=float) for C in features]
     model.codes_ = [np.asarray(H, dtype=float) for H in codes]

@@ -35,7 +35,7 @@ def X():
 
 
 def refusal(path, **options):
-    """The sentence a reader ends with: one line that names the file."""
+    """Return the message of a reader, which must be one line that names the file."""
     with pytest.raises(ReadingError) as caught:
         read(path, **options)
     sentence = str(caught.value)

@@ -7,7 +7,7 @@ CHROMIUMS = ("chromium", "chromium-browser", "google-chrome")
 
 @pytest.fixture(scope="session")
 def tab():
-    """A tab of the system's chromium without a window, or a reason to skip."""
+    """A tab of a headless chromium, or a reason to skip."""
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install '.[browser]'")
     path = next(filter(None, map(shutil.which, CHROMIUMS)), None)
     if path is None:
@@ -22,7 +22,7 @@ def tab():
 
 @pytest.fixture
 def opened(tab):
-    """Open a page from its file; nothing may go wrong in it, and nothing may be asked of a network."""
+    """Open a page from its file; it must raise no errors and make no network requests."""
     complaints = []
     listeners = {
         "console": lambda message: complaints.append(f"{message.type}: {message.text}"),

@@ -1,4 +1,4 @@
-"""The report as a reader meets it: what is seen in a browser is what the model has."""
+"""The report in a browser: it shows the numbers of the model."""
 
 import numpy as np
 import pytest
@@ -75,12 +75,12 @@ def relative(vector, peak):
 
 
 def arrive(page, title):
-    """Wait until a view stands there under its title."""
+    """Wait until a view with this title is shown."""
     page.locator("#detail").get_by_role("heading", name=title, exact=True, level=2).wait_for()
 
 
 def leave(page):
-    """Wait until everything stands there again."""
+    """Wait until the overview is shown again."""
     page.locator("#overview").wait_for()
 
 

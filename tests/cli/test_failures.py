@@ -14,7 +14,7 @@ FEW = ("--layers", "4,2", "--set", "max_iter=2", "--set", "tol=0", "--no-report"
 
 
 def failed(code, *arguments, out):
-    """The one sentence of a command that fails and leaves nothing."""
+    """Return the sentence of a command that must fail and write nothing."""
     ground = next(parent for parent in out.parents if parent.is_dir())
     before = sorted(ground.rglob("*"))
     result = run(*arguments, "-o", out)

@@ -22,7 +22,7 @@ WRITTEN = {"codes_1.csv", "loss.csv", "manifest.json", "model.safetensors", "rea
 
 
 class GoneStream(io.StringIO):
-    """A terminal or a file that takes nothing any more."""
+    """A terminal or a file to which nothing can be written any more."""
 
     def __init__(self, number):
         super().__init__()
@@ -77,7 +77,7 @@ def test_a_closed_terminal_does_not_end_the_bars(tmp_path, matrix, monkeypatch):
 
 
 def test_a_closed_pipe_is_neither_a_traceback_nor_a_lost_result(tmp_path, matrix):
-    """As with ``| head -1``, in a process of its own: Python writes its buffers once more at exit."""
+    """As with ``| head -1``, in another process, since Python flushes its buffers at exit."""
     call = [sys.executable, "-c", "from deepnmf.cli import app; app()", "fit", matrix, *FEW, "--no-report"]
     reader, writer = os.pipe()
     os.close(reader)

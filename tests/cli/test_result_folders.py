@@ -1,4 +1,4 @@
-"""The folder of a result: what --overwrite may remove, and which places are refused before the fit."""
+"""The folder of a result: what --overwrite may remove, and which destinations are refused before the fit."""
 
 import contextlib
 import errno
@@ -27,7 +27,7 @@ def matrix(tmp_path):
 
 
 def write_result(folder, number, meanwhile=()):
-    """Write a result of one file; files of the user come to its folder meanwhile."""
+    """Write a result of one file, while the user adds files to its folder."""
     with atomic_folder(folder) as new:
         (new / "loss.csv").write_text(f"loss\n{number}\n")
         for name in meanwhile:
@@ -41,7 +41,7 @@ def result(tmp_path):
 
 
 def refused(folder):
-    """The sentence by which a folder is refused although --overwrite is given."""
+    """Return the message that refuses a folder although --overwrite is given."""
     with pytest.raises(CommandError) as failure:
         check_folder(folder, overwrite=True)
     return str(failure.value)
@@ -211,7 +211,7 @@ def test_a_full_disk_for_checkpoints_leaves_the_result(tmp_path, matrix, monkeyp
 
 @pytest.fixture
 def default_signals():
-    """Signals that end a process, whatever the tests run under (such as nohup)."""
+    """Give the ending signals their default handlers, even if the tests run under nohup."""
     before = {number: signal.signal(number, signal.SIG_DFL) for number in ENDING_SIGNALS}
     yield
     for number, handler in before.items():

@@ -1,4 +1,4 @@
-"""Files that would be much larger once they are read, with digests that fit."""
+"""Small files with valid digests that would need much memory or time when they are read."""
 
 import json
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ MOST = 990_000  # nearly as many commas as there may be
 
 
 def bombs(content: bytes) -> Iterator[tuple[str, bytes]]:
-    """Forge a model's file in every way that might ask for much memory or time."""
+    """Forge a model file in every way that might need much memory or time."""
     parts = Parts.of(content)
     text, header = json.dumps(parts.description)[:-1], parts.header.rstrip()[:-1]
     for name, bomb in _texts():
@@ -24,7 +24,7 @@ def bombs(content: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 def _texts() -> Iterator[tuple[str, str]]:
-    """JSON as long as it may be, with as many commas as there may be or with more."""
+    """Return JSON of the largest size, with as many commas as allowed or more."""
     yield "numbers", "[" + "0," * (ROOM // 2) + "0]"
     yield "fewer numbers", "[" + "1234567890," * MOST + "0]"
     yield "fractions", "[" + "0.12345678901," * MOST + "0]"
@@ -42,7 +42,7 @@ def _with(parts: Parts, **changes: object) -> bytes:
 
 
 def _with_a_short_digest(parts: Parts) -> bytes:
-    """Were it replaced by 64 zeros wherever it occurs, the header would be a gigabyte."""
+    """Return a digest that occurs so often that 64 zeros in its place would give a header of a gigabyte."""
     entries = parts.entries
     entries["__metadata__"] |= {"sha256": "x", "more": "x" * (ROOM - len(parts.header))}
     return joined(parts.with_entries(entries).header.encode(), parts.data)

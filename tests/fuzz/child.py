@@ -1,4 +1,4 @@
-"""Loads mutated model files, many in one process that is held to its limits, and prints what became of them.
+"""Loads many mutated model files in one process with limits, and prints the outcomes.
 
 ``python -m fuzz.child FOLDER SEED COUNT``, within ``tests``; FOLDER holds the files to mutate. Without SEED and COUNT
 it is bombs that are loaded. The rules:
@@ -30,7 +30,7 @@ from fuzz.verdicts import Violation, expect, judge_all
 
 
 class Watch:
-    """While it is on, nothing may happen outside of Python but that one file is opened to be read."""
+    """While it is active, the only allowed system event is that one file is opened for reading."""
 
     def __init__(self) -> None:
         self.path: str | None = None
@@ -74,7 +74,7 @@ def check_equal(model, original, path: Path) -> None:
 
 
 def saved(model, path: Path) -> tuple[dict, dict]:
-    """All that a file holds of a model."""
+    """Return the description and the arrays of a file."""
     model.save(path)
     parts = Parts.of(path.read_bytes())
     arrays = {name: entry for name, entry in parts.entries.items() if name != "__metadata__"}
@@ -133,7 +133,7 @@ class Fuzzer:
             check_saves_again(model, self.again)
 
     def mutated(self, seed: str) -> str:
-        """Make and load one mutated file, and return what became of it."""
+        """Make and load one mutated file, and return the outcome."""
         chance = random.Random(seed)
         which = chance.randrange(len(self.files))
         mutate = chance.choice(DAMAGES if chance.random() < 0.3 else FORGERIES)
@@ -160,7 +160,7 @@ class Fuzzer:
         return "sound"
 
     def cases(self, seed: str | None, count: int) -> Iterator[tuple[str, Callable[[], str]]]:
-        """Name what is to be judged, and how."""
+        """Yield the names of the cases and the functions that judge them."""
         if seed is not None:
             for case in (f"{seed} {i}" for i in range(count)):
                 yield case, partial(self.mutated, case)

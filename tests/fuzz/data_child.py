@@ -1,4 +1,4 @@
-"""Reads mutated data files of every format, many in one process that is held to its limits.
+"""Reads many mutated data files of every format in one process with limits.
 
 ``python -m fuzz.data_child FOLDER SEED COUNT``, within ``tests``; FOLDER holds the files to mutate. A file is read as a
 matrix of floating point with the labels and names that fit it, or is refused by a ReadingError of one sentence that
@@ -30,7 +30,7 @@ class Reader:
             check_sound(read(file))
 
     def mutated(self, seed: str) -> str:
-        """Make and read one mutated file, and return what became of it."""
+        """Make and read one mutated file, and return the outcome."""
         chance = random.Random(seed)
         which = chance.randrange(len(self.files))
         content = self.contents[which]
@@ -47,7 +47,7 @@ class Reader:
         return f"{path.suffix} read"
 
     def cases(self, seed: str, count: int) -> Iterator[tuple[str, Callable[[], str]]]:
-        """Name what is to be judged, and how."""
+        """Yield the names of the cases and the functions that judge them."""
         for case in (f"{seed} {i}" for i in range(count)):
             yield case, partial(self.mutated, case)
 

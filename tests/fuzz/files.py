@@ -1,4 +1,4 @@
-"""A model file taken apart, and put together again with a digest that fits."""
+"""Model files in parts, and files joined from parts with a valid digest."""
 
 import json
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ ZEROS = "0" * 64
 
 @dataclass(frozen=True)
 class Parts:
-    """The three parts of a file; the header as text, so that it can say what no JSON library would write."""
+    """The three parts of a file; the header is text, which may be invalid JSON."""
 
     header: str
     data: bytes
@@ -21,7 +21,7 @@ class Parts:
 
     @property
     def entries(self) -> dict:
-        """The header, parsed."""
+        """The parsed header."""
         return json.loads(self.header)
 
     @property
@@ -41,17 +41,17 @@ class Parts:
         return self.with_entries(entries)
 
     def sealed(self) -> bytes:
-        """The file, with its digest computed anew where it has one."""
+        """Return the file; its digest, if it has one, is recomputed."""
         return sealed(self.header.encode("utf-8", "surrogatepass"), self.data)
 
 
 def joined(header: bytes, data: bytes) -> bytes:
-    """A file of a header and what follows it."""
+    """Return a file of a header and the bytes after it."""
     return len(header).to_bytes(8, "little") + header + data
 
 
 def sealed(header: bytes, data: bytes) -> bytes:
-    """The file, with the 64 characters after the key of its digest, wherever that is, computed anew."""
+    """Return the file with a recomputed digest, wherever the key of the digest is."""
     before, key, after = header.partition(b'"sha256":"')
     if not key:
         return joined(header, data)

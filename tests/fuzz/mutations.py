@@ -1,4 +1,4 @@
-"""Ways in which a model file may be damaged or forged. Each takes the file, another file, and a source of chance.
+"""Ways in which a model file may be damaged or forged. Each takes the file, another file, and a random generator.
 
 `DAMAGES` leave the digest alone. `FORGERIES` compute it anew, so that the change reaches the checks behind it.
 """

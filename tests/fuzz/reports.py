@@ -1,4 +1,4 @@
-"""What a child process says of the files it has made and loaded."""
+"""Reports of child processes about the files that they have made and loaded."""
 
 import json
 import os

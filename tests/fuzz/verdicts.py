@@ -1,4 +1,4 @@
-"""Case after case in one process that is held to its limits, and a report on standard output of what became of them."""
+"""Many cases in one process with limits on time and memory, and a report of their outcomes on the standard output."""
 
 import json
 import resource
@@ -9,20 +9,20 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-SECONDS, BYTES = 5, 2**30  # for one file; memory beyond what the process has when everything is loaded
+SECONDS, BYTES = 5, 2**30  # per file; memory in addition to that of the loaded libraries
 
 
 class Violation(Exception):
-    """What must not happen."""
+    """A case broke a rule."""
 
 
 def expect(holds: bool, what: str) -> None:
     if not holds:
-        raise Violation(f"{what} of what was loaded is not sound")
+        raise Violation(f"{what} of the loaded object is not valid")
 
 
 def limit_memory() -> None:
-    """As much address space as there is now, and one gigabyte more."""
+    """Limit the address space to its present size and one gigabyte more."""
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     size = pages * resource.getpagesize() + BYTES
     resource.setrlimit(resource.RLIMIT_AS, (size, size))
@@ -33,7 +33,7 @@ def too_slow(*_: object) -> None:
 
 
 def judge_all(cases: Iterable[tuple[str, Callable[[], str]]]) -> None:
-    """Judge each case, which says what became of it or raises, and print the counts and the failures."""
+    """Judge each case, which returns its outcome or raises, and print the counts and the failures."""
     limit_memory()
     signal.signal(signal.SIGALRM, too_slow)
     outcomes, failures, slowest = Counter(), [], 0.0

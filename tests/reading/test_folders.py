@@ -1,4 +1,4 @@
-"""Nothing in a folder is left out without a word."""
+"""No file of a folder is ignored silently."""
 
 import os
 
@@ -20,7 +20,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def locked(monkeypatch):
-    """A function that makes folders of a name unreadable, for root too."""
+    """Return a function that makes folders of a name unreadable, also for root."""
     scan = os.scandir
 
     def lock(name):

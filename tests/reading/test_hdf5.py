@@ -1,4 +1,4 @@
-"""Files of HDF5 and sparse matrices that somebody made up neither crash the process nor lead out of the file."""
+"""Forged HDF5 files and sparse matrices neither crash the process nor refer to other files."""
 
 import h5py
 import numpy as np
@@ -41,7 +41,7 @@ def frames(file):
 
 
 def h5ad(path, form="csr_matrix", **wrong):
-    """A file as AnnData writes it, but for some parts."""
+    """Write a file like AnnData, with some parts replaced."""
     with h5py.File(path, "w") as file:
         frames(file)
         group = file.create_group("X")

@@ -1,4 +1,4 @@
-"""Images keep their values, stand upright, and are one a file."""
+"""Images keep their values, are rotated upright, and each file contains one."""
 
 import struct
 

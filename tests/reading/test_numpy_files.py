@@ -1,4 +1,4 @@
-"""Of NumPy's files only what is needed is read, in memory that the result is worth."""
+"""Only the needed arrays of NumPy files are read, in memory proportional to the result."""
 
 import io
 import tracemalloc

@@ -26,7 +26,7 @@ def test_batches_of_rows_and_columns_are_one_table(tmp_path, monkeypatch, rows, 
 
 
 def promising(rows, path):
-    """Change the one byte of a file of three rows, written as 2 * 3, that says how many there are."""
+    """Change the byte that holds the number of rows, 3, which is stored as 2 * 3."""
     content = path.read_bytes()
     for place in [place for place, byte in enumerate(content) if byte == 2 * 3]:
         path.write_bytes(content[:place] + bytes([2 * rows]) + content[place + 1 :])

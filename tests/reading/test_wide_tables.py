@@ -30,7 +30,7 @@ def refusal(path, **options):
 
 @pytest.fixture
 def pool():
-    """A pool that knows what pyarrow took at most since the test began."""
+    """A memory pool that records the peak of pyarrow since the test began."""
     usual = pyarrow.default_memory_pool()
     pool = pyarrow.proxy_memory_pool(usual)
     pyarrow.set_memory_pool(pool)

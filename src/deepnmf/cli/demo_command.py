@@ -67,7 +67,7 @@ def _compare(models: Sequence[ChainEstimator], X: Array, y: Array, output: Path,
     """Fit, score and draw each model, then print the scores and the names of the pictures."""
     from deepnmf.report import layer_scores
 
-    table, pictures = score_table(labelled=True, title=f"{X.shape[0]} digits of {X.shape[1]} pixels"), []
+    table, pictures = score_table(labeled=True, title=f"{X.shape[0]} digits of {X.shape[1]} pixels"), []
     with _progress(console) as progress:
         task = progress.add_task("deepnmf", total=len(models), status="compiling kernels")
         update = partial(progress.update, task)

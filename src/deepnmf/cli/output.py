@@ -224,22 +224,22 @@ CLUSTERING_CAPTION = "accuracy, NMI: k-means clusters of the codes compared with
 
 def print_scores(messages: Messages, fits: Sequence["TimedFit"], scores: Mapping[str, Sequence["LayerScore"]]) -> None:
     """Print one row per layer of every model, and explain the columns."""
-    labelled = scores[fits[0].name][0].accuracy is not None
-    table = score_table(labelled)
+    labeled = scores[fits[0].name][0].accuracy is not None
+    table = score_table(labeled)
     for fit in fits:
         add_layers(table, fit.name, scores[fit.name], fit.seconds)
     messages.table(table)
-    messages.info(f"{CAPTION}\n{CLUSTERING_CAPTION}" if labelled else CAPTION)
+    messages.info(f"{CAPTION}\n{CLUSTERING_CAPTION}" if labeled else CAPTION)
 
 
-def score_table(labelled: bool, title: str | None = None) -> "Table":
+def score_table(labeled: bool, title: str | None = None) -> "Table":
     """Return an empty table with headings; accuracy and NMI are included if there are labels."""
     from rich import box
     from rich.table import Table
 
     table = Table(title=title, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("model", no_wrap=True)
-    measures = ("accuracy", "NMI") if labelled else ()
+    measures = ("accuracy", "NMI") if labeled else ()
     for heading in ("layer", "size", "error", *measures, "sparseness", "seconds"):
         table.add_column(heading, justify="right", no_wrap=True)
     return table

@@ -1,3 +1,5 @@
+"""Figures of the features of every layer."""
+
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

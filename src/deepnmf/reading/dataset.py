@@ -1,4 +1,4 @@
-"""What reading gives, and what must be kept of it to read more of the same."""
+"""Data sets, the recipes to read other files in the same way, and errors of readers."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping

@@ -1,3 +1,5 @@
+"""The HTML page that compares several models."""
+
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -115,7 +117,7 @@ def write_compared_models(
         {"models": data},
         title=title,
         compared=compared,
-        labelled=compared[0].evaluation.labels is not None,
+        labeled=compared[0].evaluation.labels is not None,
         timed=any(model.seconds is not None for model in compared),
         most=MOST_COMPARED_FEATURES,
         versions=versions(),

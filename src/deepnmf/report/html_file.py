@@ -97,9 +97,9 @@ def versions() -> dict[str, str]:
     }
 
 
-def python_code(model: Factorization, path: str, labelled: bool, options: Sequence[tuple[str, Any]]) -> str:
+def python_code(model: Factorization, path: str, labeled: bool, options: Sequence[tuple[str, Any]]) -> str:
     """Return code that fits the model and writes the page; long arguments are replaced by the parameter's name."""
-    data = "X, y" if labelled else "X"
+    data = "X, y" if labeled else "X"
     arguments = "".join(f", {name}={_argument_text(name, value)}" for name, value in options if value is not None)
     constructor = " ".join(line.strip() for line in repr(model).splitlines())
     return "\n".join(

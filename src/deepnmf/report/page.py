@@ -1,3 +1,5 @@
+"""The HTML report of one model."""
+
 import os
 from collections.abc import Sequence
 from typing import Any

@@ -193,8 +193,8 @@ def _scaled_to_unit_square(points: Array) -> list[list[float]]:
     """Scale both axes equally, so that the longer one ranges from 0 to 1."""
     low, high = points.min(axis=0), points.max(axis=0)
     span = float((high - low).max()) or 1.0
-    centred = (points - (low + high) / 2) / span + 0.5
-    return [[round(x, 4), round(y, 4)] for x, y in centred.tolist()]
+    centered = (points - (low + high) / 2) / span + 0.5
+    return [[round(x, 4), round(y, 4)] for x, y in centered.tolist()]
 
 
 def pack_profiles(evaluation: Evaluation) -> list[dict[str, Any]]:
