@@ -126,3 +126,11 @@ def test_roots_of_the_codes_are_the_same_model():
     assert np.allclose(rooted.codes_[-1] ** 2, plain.codes_[-1])
     assert rooted.score(X) == pytest.approx(plain.score(X), rel=1e-6)
     assert rooted.reconstruction_err_ == pytest.approx(plain.reconstruction_err_)
+
+
+def test_one_layer_with_roots_is_nmf_whose_codes_are_handed_out_as_roots():
+    X = data()
+    model = SparseDeepNMF((4,), activation="square", root_codes=True, random_state=0, max_iter=40).fit(X)
+    (codes,) = model.codes_
+    assert model.reconstruction_err_ == pytest.approx(np.linalg.norm(X - codes**2 @ model.components_))
+    assert np.allclose(model.inverse_transform(codes), codes**2 @ model.components_)
