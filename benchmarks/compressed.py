@@ -25,16 +25,7 @@ class Product(Block):
 
     def __init__(self, Q, B):
         self.Q, self.B = Q, B
-
-    @property
-    def shape(self):
-        """Rows and columns."""
-        return len(self.Q), self.B.shape[1]
-
-    @property
-    def dtype(self):
-        """The precision."""
-        return self.Q.dtype
+        self.shape, self.dtype = (len(Q), B.shape[1]), Q.dtype
 
     @property
     def nbytes(self):

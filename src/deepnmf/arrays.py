@@ -8,4 +8,4 @@ Array = NDArray[Any]
 """A dense matrix or vector of float32 or float64."""
 
 Matrix = Any
-"""A block of rows: an array, a sparse matrix, anything with ``@`` and ``.T``."""
+"""An array or a sparse matrix; blocks of its rows are `deepnmf.engines.Block`."""

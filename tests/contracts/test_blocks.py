@@ -39,15 +39,7 @@ class ElsewhereBlock(Block):
     """All that it takes to fit such data."""
 
     def __init__(self, X):
-        self.X = X
-
-    @property
-    def shape(self):
-        return self.X.shape
-
-    @property
-    def dtype(self):
-        return self.X.dtype
+        self.X, self.shape, self.dtype = X, X.shape, X.dtype
 
     def __matmul__(self, right):
         return self.X @ right

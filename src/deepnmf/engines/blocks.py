@@ -7,7 +7,6 @@ terms of these, so that a new kind of data is one small class; a kind that knows
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,17 +39,9 @@ class Block(ABC):
 
     __array_ufunc__ = None  # an array on the left leaves the product to the block
 
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]  # float32 or float64
     is_complete = True  # whether every entry was observed
-
-    @property
-    @abstractmethod
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-
-    @property
-    @abstractmethod
-    def dtype(self) -> np.dtype[Any]:
-        """The precision, float32 or float64."""
 
     @abstractmethod
     def __matmul__(self, right: Array) -> Array:
@@ -127,19 +118,11 @@ class Block(ABC):
             yield part, Dense(self.dense(part))
 
 
-@dataclass(frozen=True)
 class Products(Block):
     """Rows of anything that has a shape, a precision, and `@` from both sides."""
 
-    X: Any
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.X.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.X.dtype
+    def __init__(self, X: Any) -> None:
+        self.X, self.shape, self.dtype = X, X.shape, X.dtype
 
     def __matmul__(self, right: Array) -> Array:
         return self.X @ right
@@ -148,11 +131,8 @@ class Products(Block):
         return left @ self.X
 
 
-@dataclass(frozen=True)
 class Dense(Products):
     """Rows of an array."""
-
-    X: Array
 
     @property
     def nbytes(self) -> int:
@@ -182,11 +162,8 @@ class Dense(Products):
         return Dense((scaled_mean @ self.X).astype(self.dtype, copy=False))
 
 
-@dataclass(frozen=True)
 class Sparse(Products):
     """Rows of a CSR matrix, whose absent entries are zeros."""
-
-    X: Matrix
 
     @property
     def nbytes(self) -> int:
@@ -220,21 +197,12 @@ class Sparse(Products):
         return Sparse((scaled_mean @ self.X).astype(self.dtype, copy=False))
 
 
-@dataclass(frozen=True)
 class LowRankPlusSparse(Block):
     """H D + R, multiplied without being formed."""
 
-    H: Array
-    D: Array
-    R: Matrix
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.R.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.R.dtype
+    def __init__(self, H: Array, D: Array, R: Matrix) -> None:
+        self.H, self.D, self.R = H, D, R
+        self.shape, self.dtype = R.shape, R.dtype
 
     def __matmul__(self, right: Array) -> Array:
         return np.asarray(self.H @ (self.D @ right) + self.R @ right)

@@ -7,9 +7,8 @@ never where X is sparse.
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 from scipy import sparse
@@ -51,16 +50,10 @@ class Holed(Block):
     """X and W. It has no products: these are of completed rows."""
 
     is_complete = False
-    X: Matrix
-    weight: Matrix | None
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.X.shape
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.X.dtype
+    def __init__(self, X: Matrix, weight: Matrix | None = None) -> None:
+        self.X, self.weight = X, weight
+        self.shape, self.dtype = X.shape, X.dtype
 
     def __matmul__(self, right: Array) -> NoReturn:
         raise TypeError("Rows with unobserved entries cannot be multiplied: complete them first.")
@@ -105,12 +98,8 @@ class Holed(Block):
             yield NormalEquations(slice(place, place + 1), own[0][None], own[1], seen.shape[1])
 
 
-@dataclass(frozen=True)
 class HoledDense(Holed):
     """NaN was not observed; other entries have the weight that `weight` says, or 1."""
-
-    X: Array
-    weight: Array | None = None
 
     @property
     def nbytes(self) -> int:
@@ -163,12 +152,8 @@ class HoledDense(Holed):
         return HoledDense(X.astype(self.dtype, copy=False), None if W.min() == 1 else W)
 
 
-@dataclass(frozen=True)
 class HoledSparse(Holed):
     """What X stores was observed, and nothing else; `weight` has the pattern of X."""
-
-    X: Matrix
-    weight: Matrix | None = None
 
     @property
     def nbytes(self) -> int:

@@ -44,16 +44,12 @@ class Engine(ABC):
     @property
     def mean(self) -> float:
         """The mean of the entries."""
-        return self.measured.total / self._n_entries
+        return self.measured.total / (self.measured.n_entries or 1.0)
 
     @property
     def size(self) -> float:
         """The root mean square of the entries."""
-        return math.sqrt(self.measured.sqnorm / self._n_entries)
-
-    @property
-    def _n_entries(self) -> float:
-        return self.measured.n_entries or 1.0  # weights may add up to less than one
+        return math.sqrt(self.measured.sqnorm / (self.measured.n_entries or 1.0))
 
     @property
     def stores_little(self) -> bool:
