@@ -1,4 +1,4 @@
-"""Deep matrix factorisation: parts, parts of parts, and the codes of every sample at every level."""
+"""Deep matrix factorization: parts, parts of parts, and the codes of every sample at every level."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING

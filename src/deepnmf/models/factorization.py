@@ -28,7 +28,7 @@ from deepnmf.solvers import History, Run, decoded_residual_norm
 
 
 class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Any factorisation of X, once the model says how it learns and how its layers encode and decode."""
+    """Any factorization of X, once the model says how it learns and how its layers encode and decode."""
 
     _nonnegative = True
     _masks_nan = False
