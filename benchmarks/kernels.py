@@ -1,4 +1,4 @@
-"""Coordinate descent on codes, compiled against NumPy, and on factors: `python -m benchmarks.kernels`, tables of decisions 1 and 11."""
+"""Coordinate descent on codes, compiled against NumPy, and on factors: `python -m benchmarks.kernels`, tables of decisions 11 and 16."""
 
 import time
 
@@ -6,10 +6,9 @@ import numpy as np
 from benchmarks.page import described, machine, table
 from threadpoolctl import threadpool_limits
 
-from deepnmf.objective import FormedGram, Quadratic
-from deepnmf.objective.gram import FactoredGram
-from deepnmf.solvers.coordinate import descend, visit_rows
-from deepnmf.solvers.lanes import descend_rows
+from deepnmf.kernels import TWINS, descend_rows
+from deepnmf.objective import FactoredGram, FormedGram, Quadratic
+from deepnmf.solvers.coordinate import descend
 
 PASSES = 3
 
@@ -24,25 +23,17 @@ def seconds(run, repeats=7):
     return min(times[1:])
 
 
-def numpy_passes(V, G, F):
-    """The plain twin."""
-    for _ in range(PASSES):
-        visit_rows(V, G, F)
-
-
 def of_codes():
     """Rows: GF/s of passes over codes."""
     rng = np.random.default_rng(0)
-    for r in (3, 16, 40, 160, 600):
+    for r in (3, 10, 16, 40, 160, 600):
         n = 512 if r == 600 else 2048
         for dtype in (np.float64, np.float32):
             D, X = rng.random((r, 2 * r)).astype(dtype), rng.random((n, 2 * r)).astype(dtype)
-            G, F, H = D @ D.T, X @ D.T, rng.random((n, r)).astype(dtype)
-            V, Ft = H.T.copy(), F.T.copy()
+            arguments = rng.random((n, r)).astype(dtype), D @ D.T, X @ D.T, PASSES
             work = 2 * PASSES * n * r**2 / 1e9
-            compiled = work / seconds(lambda H=H, G=G, F=F: descend_rows(H, G, F, PASSES))
-            plain = work / seconds(lambda V=V, G=G, F=Ft: numpy_passes(V, G, F))
-            yield [r, np.dtype(dtype).name, f"{compiled:.1f}", f"{plain:.1f}"]
+            speeds = [work / seconds(lambda run=run: run(*arguments)) for run in (descend_rows, TWINS[descend_rows])]  # noqa: B023
+            yield [r, np.dtype(dtype).name, *(f"{speed:.1f}" for speed in speeds)]
 
 
 def of_factors():

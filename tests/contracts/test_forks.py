@@ -15,7 +15,7 @@ import numpy as np
 from threadpoolctl import threadpool_info, threadpool_limits
 from deepnmf import NMF
 from deepnmf.engines import threads
-from deepnmf.solvers import lanes
+from deepnmf.kernels import compilation
 from numba.core.compiler_lock import global_compiler_lock
 
 X = np.random.default_rng(0).random((3000, 120))  # more than one block of rows
@@ -78,7 +78,7 @@ def hold(lock):
     with lock:
         acquired.set()
         time.sleep(0.2)
-for lock in (threads._guard._lock, lanes._compiling, global_compiler_lock):
+for lock in (threads._guard._lock, compilation.loading, global_compiler_lock):
     acquired.clear()
     thread = threading.Thread(target=hold, args=[lock])
     thread.start()

@@ -1,14 +1,11 @@
-"""The start's singular vectors against LAPACK's, and the machine code where LLVM does not know the processor."""
+"""The start's singular vectors against LAPACK's."""
 
-import time
 import tracemalloc
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from deepnmf.engines import RowsInMemory, Workers
-from deepnmf.solvers import lanes
 from deepnmf.solvers.starts import nonnegative_start
 from deepnmf.solvers.svd import truncated_svd
 
@@ -56,34 +53,3 @@ def test_the_start_of_many_rows_takes_less_memory_than_the_data():
         finally:
             tracemalloc.stop()
     assert peak < X.nbytes  # the codes alone are a fifth of it
-
-
-def test_a_processor_that_llvm_cannot_describe_gets_plain_code(monkeypatch):
-    def refuse():
-        raise RuntimeError("no host features on this platform")
-
-    G, F, H = np.eye(3) + 0.1, np.ones((20, 3)), np.zeros((20, 3))
-    expected, _ = lanes.descend_rows(H, G, F, 5)
-    monkeypatch.setattr(lanes.binding, "get_host_cpu_features", refuse)
-    lanes.compiled.cache_clear()
-    try:
-        found, _ = lanes.descend_rows(H, G, F, 5)
-    finally:
-        lanes.compiled.cache_clear()
-    assert np.allclose(found, expected)
-
-
-def test_threads_that_come_first_together_compile_once(monkeypatch):
-    lanes.compiled.cache_clear()
-    compile_once, made = lanes.binding.create_mcjit_compiler, []
-
-    def slow(*arguments):
-        made.append(arguments)
-        time.sleep(0.05)
-        return compile_once(*arguments)
-
-    monkeypatch.setattr(lanes.binding, "create_mcjit_compiler", slow)
-    with ThreadPoolExecutor(4) as pool:
-        codes = list(pool.map(lanes.machine_code, ["d"] * 4))
-    assert len(made) == 1
-    assert all(code is codes[0] for code in codes)

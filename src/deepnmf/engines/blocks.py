@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
+from deepnmf.kernels import sampled_products
 
 DENSE_ROWS = 64  # rows that are formed at once where a kind of data has only its products
 
@@ -215,7 +216,7 @@ class LowRankPlusSparse(Block):
 
     def row_squares(self) -> Array:
         added = self.R.copy()
-        added.data *= 2 * entries_at(self.R, self.H, self.D) + self.R.data
+        added.data *= 2 * sampled_products(self.R, self.H, self.D) + self.R.data
         return np.einsum("ij,ij->i", self.H @ (self.D @ self.D.T), self.H) + np.asarray(added.sum(axis=1)).ravel()
 
 
@@ -237,13 +238,6 @@ def stored_rows(X: Matrix, part: slice) -> Matrix:
     pointers = X.indptr[part.start : part.stop + 1] - begin
     shape = (part.stop - part.start, X.shape[1])
     return type(X)((X.data[begin:end], X.indices[begin:end], pointers), shape=shape, copy=False)
-
-
-def entries_at(places: Matrix, H: Array, D: Array) -> Array:
-    """(H D)_ij for every stored entry of a CSR matrix."""
-    from deepnmf.engines.sampling import sampled_products  # noqa: PLC0415 - numba is loaded where it is used
-
-    return sampled_products(places, H, D)
 
 
 def square(values: Array) -> float:

@@ -22,11 +22,11 @@ from deepnmf.engines.blocks import (
     Sizes,
     absolute_sum,
     block_of,
-    entries_at,
     square,
     stored_bytes,
     stored_rows,
 )
+from deepnmf.kernels import sampled_products
 
 LITTLE = 0.15  # of the entries; measured by `python -m benchmarks.observed`
 
@@ -178,13 +178,13 @@ class HoledSparse(Holed):
         return absolute_sum(self.weights * self.X.data), float(self._with(self.weights).sum(dtype=np.float64))
 
     def observed(self, H: Array, D: Array) -> tuple[Matrix, Matrix]:
-        return self.weighted()[0], self._with(self.weights * entries_at(self.X, H, D))
+        return self.weighted()[0], self._with(self.weights * sampled_products(self.X, H, D))
 
     def misfit(self, H: Array, D: Array) -> float:
-        return float(np.sum(self.weights * np.square(self.X.data - entries_at(self.X, H, D)), dtype=np.float64))
+        return float(np.sum(self.weights * np.square(self.X.data - sampled_products(self.X, H, D)), dtype=np.float64))
 
     def completed(self, H: Array, D: Array) -> Completed:
-        model = entries_at(self.X, H, D)
+        model = sampled_products(self.X, H, D)
         residual = self.X.data - model
         step = self.weights * residual
         low_rank = np.einsum("ij,ij->", H.T @ H, D @ D.T, dtype=np.float64)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from deepnmf.arrays import Array
+from deepnmf.kernels import first_maxima
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,6 @@ class Pooling:
         return self._latest[0][1]
 
     def _pool(self, H: Array) -> Pooled:
-        from deepnmf.objective.sliding import first_maxima  # noqa: PLC0415 - numba is loaded by the first fit
-
         sources = first_maxima(H, self.starts, self.stops)
         return Pooled(np.take_along_axis(H, sources, axis=0), sources)
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from deepnmf.arrays import Array
+from deepnmf.kernels import descend_rows
 from deepnmf.objective import FormedGram, Quadratic
 
 ROWS_AT_ONCE = 48
@@ -18,9 +19,7 @@ def descend(Z: Array, problem: Quadratic, n_passes: int) -> tuple[Array, float]:
 
 
 def descend_columns(Z: Array, gram: Array, linear: Array, n_passes: int) -> tuple[Array, float]:
-    """Let each column of Z run on its own, as a row of the loop that is machine code."""
-    from deepnmf.solvers.lanes import descend_rows  # noqa: PLC0415 - LLVM is loaded by the first fit
-
+    """Let each column of Z run on its own, as a row of the compiled loop."""
     rows, violation = descend_rows(Z.T, gram, linear.T, n_passes)
     return rows.T, violation
 

@@ -9,6 +9,7 @@ import numpy as np
 from deepnmf.arrays import Array
 from deepnmf.engines import Block, Engine, Sums
 from deepnmf.engines.blocks import DENSE_ROWS, NormalEquations
+from deepnmf.kernels import descend_rows, finish_rows
 from deepnmf.objective import CodePenalty
 
 MOST_PASSES = 2000
@@ -79,14 +80,10 @@ def solve_rows(gram: Array, F: Array) -> Array:
     A few passes of coordinate descent find which entries are positive, an active-set method solves for them;
     should it not finish a row, that descends to the tolerance.
     """
-    from deepnmf.solvers.kernels import finish_rows  # noqa: PLC0415 - numba and LLVM are loaded when used
-    from deepnmf.solvers.lanes import descend_rows  # noqa: PLC0415
-
     units = powers_of_two(np.maximum(F.max(axis=1, initial=0), -F.min(axis=1, initial=0)), SOUND)
     if (units != 1).any():
         return units[:, None] * solve_rows(gram, F / units[:, None])
     gram, F = (np.ascontiguousarray(array, dtype=F.dtype) for array in (gram, F))
-    # All passes are made: with a tolerance, rows would rest as those beside them let them.
     H, _ = descend_rows(np.zeros_like(F), gram, F, WARM_PASSES)
     open_rows = ~finish_rows(H, gram, F, TOLERANCE)
     if open_rows.any():

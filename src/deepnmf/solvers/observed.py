@@ -6,6 +6,7 @@ import numpy as np
 
 from deepnmf.arrays import Array
 from deepnmf.engines import Engine, HoledSparse, Sums
+from deepnmf.kernels import descend_observed
 from deepnmf.objective import Chain
 from deepnmf.solvers.descent import MOST_INNER, ChainDescent, State, Sweep, extrapolated, relative
 from deepnmf.solvers.statistics import statistics
@@ -22,11 +23,9 @@ class ObservedStep:
 
     def __call__(self, X_b: HoledSparse, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         """Make passes over the entries of their codes."""
-        from deepnmf.solvers.kernels import descend_observed  # noqa: PLC0415 - numba is loaded where it is used
-
         H = np.array(rows[0], order="C")
-        stored = X_b.X.indptr, X_b.X.indices, X_b.X.data, X_b.weights
-        return (H,), (np.array(descend_observed(*stored, self.features, H, PASSES, self.nonnegative)),)
+        sums = descend_observed(X_b.X, X_b.weights, self.features, H, PASSES, self.nonnegative)
+        return (H,), (np.array(sums),)
 
 
 @dataclass

@@ -1,12 +1,14 @@
-"""The compiled loops of `transform`. Imported when it is first called, with numba."""
+"""The exact solution of a nonnegative quadratic, row by row, from a start near it."""
 
 import numpy as np
+from scipy.linalg import cholesky, solve_triangular
+from scipy.optimize import nnls
 
-from deepnmf.compiled import compiled
+from deepnmf.arrays import Array
+from deepnmf.kernels.compilation import Loop
 
 
-@compiled
-def finish_rows(H, G, F, tol):  # type: ignore[no-untyped-def]
+def finish_rows(H: Array, G: Array, F: Array, tol: float) -> Array:
     """Bring rows of H from near the optimum of ½<H G, H> - <F, H>, H >= 0, to it, in place, by active sets.
 
     Lawson & Hanson's method from a warm start: solve on the positive entries, step back to the boundary
@@ -14,6 +16,19 @@ def finish_rows(H, G, F, tol):  # type: ignore[no-untyped-def]
     depend on each other, from zero; an entry that depends on those already in is left out. The Cholesky factor
     grows by a row when an entry comes in and is kept up to the first that goes. Returns which rows are done.
     """
+    return np.asarray(_finish(H, G, F, tol))
+
+
+def finish_rows_plainly(H: Array, G: Array, F: Array, tol: float) -> Array:
+    """`finish_rows` by SciPy's solver: with G = LLᵀ, the minimum of ½‖Lᵀh - L⁻¹f‖²; here G must be regular."""
+    L = cholesky(G, lower=True)
+    for row, target in zip(H, F, strict=True):
+        row[:] = nnls(L.T, solve_triangular(L, target, lower=True))[0]
+    return (-tol * np.abs(F).max(axis=1, keepdims=True) <= (H @ G - F)).all(axis=1)
+
+
+@Loop
+def _finish(H, G, F, tol):
     n, r = H.shape
     done = np.zeros(n, np.bool_)
     passive = np.zeros(r, np.bool_)
@@ -88,8 +103,8 @@ def finish_rows(H, G, F, tol):  # type: ignore[no-untyped-def]
     return done
 
 
-@compiled
-def _append(G, members, a, L):  # type: ignore[no-untyped-def]
+@Loop
+def _append(G, members, a, L):
     """Add the row of the a-th member to the Cholesky factor of those before it; False where it depends on them."""
     row = L[a]
     diagonal = G[members[a], members[a]]
@@ -107,8 +122,8 @@ def _append(G, members, a, L):  # type: ignore[no-untyped-def]
     return True
 
 
-@compiled
-def _solve(L, f, members, size, s):  # type: ignore[no-untyped-def]
+@Loop
+def _solve(L, f, members, size, s):
     """Solve G[members, members] s = f[members] with its Cholesky factor."""
     for a in range(size):
         total = f[members[a]]
@@ -119,50 +134,3 @@ def _solve(L, f, members, size, s):  # type: ignore[no-untyped-def]
         s[a] = s[a] / L[a, a]
         for c in range(a):
             s[c] -= L[a, c] * s[a]
-
-
-@compiled
-def descend_observed(indptr, indices, values, weights, features, H, n_passes, nonnegative):  # type: ignore[no-untyped-def]
-    """Lower ½ Σ w_ij (x_ij - <h_i, f_j>)² over the stored entries of CSR rows, entry by entry of h_i, in place.
-
-    Returns Σ (curvature · change)² of the first passes, what to compare it with, and the Σ w (x - hf)² reached.
-    """
-    r = H.shape[1]
-    violation = size = misfit = 0.0
-    longest = 0
-    for i in range(len(H)):
-        longest = max(longest, indptr[i + 1] - indptr[i])
-    F, residual, weight = np.empty((r, longest), H.dtype), np.empty(longest, H.dtype), np.empty(longest, H.dtype)
-    for i in range(len(H)):
-        begin, count = indptr[i], indptr[i + 1] - indptr[i]
-        for t in range(count):
-            j = indices[begin + t]
-            model = H[i, 0] * 0
-            for k in range(r):
-                F[k, t] = features[j, k]
-                model += H[i, k] * features[j, k]
-            residual[t] = values[begin + t] - model
-            weight[t] = weights[begin + t]
-        for number in range(n_passes):
-            for k in range(r):
-                slope = curvature = target = H[i, k] * 0
-                for t in range(count):
-                    pull = weight[t] * F[k, t]
-                    slope += pull * residual[t]
-                    curvature += pull * F[k, t]
-                    target += pull * values[begin + t]
-                if curvature <= 0:
-                    continue
-                new = H[i, k] + slope / curvature
-                if nonnegative and new < 0:
-                    new = new * 0
-                change = new - H[i, k]
-                H[i, k] = new
-                for t in range(count):
-                    residual[t] -= change * F[k, t]
-                if number == 0:
-                    violation += (curvature * change) ** 2
-                    size += target**2
-        for t in range(count):
-            misfit += weight[t] * residual[t] ** 2
-    return violation, size, misfit

@@ -1,0 +1,99 @@
+"""Whole fits of this working tree and of another commit's, in turn: `python -m benchmarks.side_by_side PATH`, the table of decision 16.
+
+The tree at PATH has only to have the same `NMF`. Each tree fits in a process of its own, one after the other, so that
+what else runs on the machine meets both.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from benchmarks.page import described, machine, table
+from benchmarks.speed.problems import PROBLEMS, Problem
+from sklearn.datasets import load_digits
+
+from deepnmf import NMF
+
+SWEEPS = 40
+FITS = ("digits", "pie40", "pie160", "tdt2")
+
+
+def problem(name, dtype):
+    """Data, rank, and the factors to start from."""
+    X, rank = (load_digits().data, 10) if name == "digits" else PROBLEMS[name]()
+    return Problem.of(name, X, rank, dtype)
+
+
+def serve():
+    """Fit what each line of the input names, and print the seconds and the loss: the work of a child process."""
+    problems = {}
+    for line in sys.stdin:
+        name, dtype = line.split()
+        if line not in problems:
+            problems[line] = problem(name, dtype)
+        given = problems[line]
+        model = NMF(given.rank, init="custom", max_iter=SWEEPS, tol=0)
+        began = time.perf_counter()
+        model.fit(given.X, W=given.W, H=given.H)
+        print(time.perf_counter() - began, model.reconstruction_err_, flush=True)
+
+
+class Child:
+    """A process that fits with the package of one working tree."""
+
+    def __init__(self, tree):
+        path = os.pathsep.join([str(Path(tree).resolve() / "src"), str(Path.cwd())])
+        self._process = subprocess.Popen(
+            [sys.executable, "-W", "ignore", "-m", "benchmarks.side_by_side", "--serve"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": path},
+        )
+
+    def fit(self, name, dtype):
+        """Seconds and loss of one fit."""
+        self._process.stdin.write(f"{name} {dtype}\n")
+        self._process.stdin.flush()
+        return tuple(map(float, self._process.stdout.readline().split()))
+
+
+def of_fits(tree, repeats):
+    """Rows: milliseconds of whole fits by the other tree and by this one, one after the other in turn."""
+    children = Child(tree), Child(".")
+    for name in FITS:
+        for dtype in ("float64", "float32"):
+            pairs = [[child.fit(name, dtype) for child in children] for _ in range(repeats + 1)][1:]
+            times, losses = np.array(pairs)[:, :, 0], np.array(pairs)[0, :, 1]
+            medians, ratios = np.median(times, axis=0), np.percentile(times[:, 1] / times[:, 0], [25, 50, 75])
+            yield [
+                name,
+                dtype,
+                *(f"{1e3 * median:.1f}" for median in medians),
+                *(f"{1e3 * best:.1f}" for best in times.min(axis=0)),
+                f"{ratios[1]:.2f} ({ratios[0]:.2f} to {ratios[2]:.2f})",
+                f"{losses[1] / losses[0] - 1:.0e}",
+            ]
+
+
+def main():
+    """Print the table, or be a child."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("path", nargs="?", help="the working tree of another commit")
+    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        serve()
+        return
+    print(f"{machine()} {described()}\n")
+    heads = ["median ms, other", "this", "best ms, other", "this", "this / other, pair by pair", "error / other's - 1"]
+    print(table(["data", "dtype", *heads], of_fits(options.path, options.repeats)))
+
+
+if __name__ == "__main__":
+    main()

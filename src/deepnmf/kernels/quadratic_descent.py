@@ -1,0 +1,132 @@
+"""Coordinate descent on ½<H G, H> - <F, H> over H >= 0: the inner loop of almost every fit.
+
+The rows of H do not see each other, so they lie side by side: entry k of 96 rows at a time, and a compiler that meets a
+loop over rows fills its vector registers with them. Two coordinates are visited together. Their slopes
+F - G h are read off the same codes, so that a code is loaded once for two products; what the first of the two moves is
+then taken off the slope of the second, as if they had been visited one after the other.
+"""
+
+from functools import partial
+from typing import Literal
+
+import numpy as np
+
+from deepnmf.arrays import Array
+from deepnmf.kernels.compilation import Loop
+
+BLOCK = 96  # rows: at 40 components their codes just fill the first cache in double precision
+LANES = 16  # rows that fill a vector register in single precision; a block is filled up to a multiple of it
+COLUMNS = 4  # of G, at a step of the innermost loop; its order is filled up to a multiple of it
+
+
+def descend_rows(H: Array, G: Array, F: Array, n_passes: int, tol: float = 0.0) -> tuple[Array, float]:
+    """Lower ½<H G, H> - <F, H> over H >= 0, each row on its own, by passes over its entries.
+
+    A row rests once a pass moves it less than `tol` of its target. What becomes of a row does not depend on the others.
+    Returns the new rows, in the memory order of the old ones, and Σ_k (G_kk · change)² of the first passes.
+    """
+    n_rows, order = H.shape
+    memory_order: Literal["C", "F"] = "F" if H.flags.f_contiguous else "C"
+    new, F = np.array(H, order=memory_order), np.asarray(F, dtype=H.dtype, order=memory_order)
+    gram = np.zeros((order + -order % COLUMNS,) * 2, H.dtype)
+    gram[:order, :order] = G
+    steps = (1, n_rows) if memory_order == "F" else (order, 1)
+    flat = new.ravel(memory_order), F.ravel(memory_order)
+    violation = _descend(*flat, gram, n_rows, order, *steps, n_passes, tol**2)
+    return new, violation
+
+
+def descend_rows_plainly(H: Array, G: Array, F: Array, n_passes: int, tol: float = 0.0) -> tuple[Array, float]:
+    """`descend_rows` for all rows that still move, one coordinate after the other."""
+    new, moving = H.copy(), np.arange(len(H))
+    violation = 0.0
+    for number in range(n_passes):
+        rows, moved = new[moving], np.zeros(len(moving))
+        for k, curvature in enumerate(np.diag(G)):
+            if curvature > 0:
+                entry = np.maximum(rows[:, k] + (F[moving, k] - rows @ G[k]) / curvature, 0)
+                moved += np.square(curvature * (entry - rows[:, k]), dtype=np.float64)
+            else:  # the entry adds nothing, and is given up where it has a price
+                entry = np.where(F[moving, k] < 0, 0, rows[:, k])
+            rows[:, k] = entry
+        new[moving] = rows
+        violation += 0.0 if number else moved.sum()
+        moving = moving[moved > tol**2 * np.square(F[moving], dtype=np.float64).sum(axis=1)]
+    return new, violation
+
+
+@partial(Loop, fastmath={"contract"})  # and nothing that could give a row other bits where it lies elsewhere
+def _descend(H, F, gram, n_rows, order, row_step, entry_step, n_passes, square_tol):
+    """Take rows block by block through all passes, in place: entry k of row i of H is at i row_step + k entry_step."""
+    filled = len(gram) - len(gram) % COLUMNS  # nothing is left over, and the compiler now knows it
+    codes, targets = np.zeros((filled, BLOCK), H.dtype), np.zeros((filled, BLOCK), H.dtype)
+    slope, next_slope = np.empty(BLOCK, H.dtype), np.empty(BLOCK, H.dtype)
+    moved, limit, resting = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK, np.bool_)
+    violation = 0.0
+    for start in range(0, n_rows, BLOCK):
+        count = min(BLOCK, n_rows - start)
+        width = count + -count % LANES  # of rows beyond the last nothing is read
+        for k in range(order):
+            for s in range(count):
+                codes[k, s] = H[(start + s) * row_step + k * entry_step]
+                targets[k, s] = F[(start + s) * row_step + k * entry_step]
+        for s in range(count):
+            limit[s] = 0
+            resting[s] = False
+            if square_tol > 0:
+                for k in range(order):
+                    limit[s] += square_tol * np.float64(targets[k, s]) ** 2
+        n_moving = count
+        for number in range(n_passes):
+            watched = number == 0 or square_tol > 0
+            for s in range(width):
+                moved[s] = 0
+            for k in range(0, order + order % 2 - 1, 2):
+                coupling = gram[k + 1, k]
+                for s in range(width):
+                    slope[s] = targets[k, s]
+                    next_slope[s] = targets[k + 1, s] + coupling * codes[k, s]
+                for j in range(0, filled, COLUMNS):
+                    a0, a1, a2, a3 = gram[k, j], gram[k, j + 1], gram[k, j + 2], gram[k, j + 3]
+                    b0, b1, b2, b3 = gram[k + 1, j], gram[k + 1, j + 1], gram[k + 1, j + 2], gram[k + 1, j + 3]
+                    for s in range(width):
+                        c0, c1, c2, c3 = codes[j, s], codes[j + 1, s], codes[j + 2, s], codes[j + 3, s]
+                        slope[s] -= a0 * c0 + a1 * c1 + a2 * c2 + a3 * c3
+                        next_slope[s] -= b0 * c0 + b1 * c1 + b2 * c2 + b3 * c3
+                for entry in range(k, k + 2):
+                    curvature = gram[entry, entry]
+                    if curvature <= 0:
+                        for s in range(width):
+                            if targets[entry, s] < 0:
+                                codes[entry, s] = 0
+                    elif watched:
+                        for s in range(width):
+                            old = codes[entry, s]
+                            new = old + slope[s] / curvature
+                            new = new if new > 0 else new * 0
+                            codes[entry, s] = new
+                            move = np.float64(curvature * (new - old))
+                            moved[s] += move * move
+                    else:
+                        for s in range(width):
+                            new = codes[entry, s] + slope[s] / curvature
+                            codes[entry, s] = new if new > 0 else new * 0
+                    for s in range(width):
+                        slope[s] = next_slope[s] - coupling * codes[k, s]
+            if number == 0:
+                for s in range(count):
+                    violation += moved[s]
+            if square_tol > 0:
+                for s in range(count):
+                    if not resting[s] and not moved[s] > limit[s]:
+                        resting[s] = True
+                        n_moving -= 1
+                        for k in range(order):
+                            H[(start + s) * row_step + k * entry_step] = codes[k, s]
+                if n_moving == 0:
+                    break
+        for s in range(count):
+            if not resting[s]:
+                for k in range(order):
+                    H[(start + s) * row_step + k * entry_step] = codes[k, s]
+    return violation

@@ -1,0 +1,107 @@
+"""Loops over the stored entries of CSR matrices: products where entries are stored, and codes fitted to them alone."""
+
+import numpy as np
+
+from deepnmf.arrays import Array, Matrix
+from deepnmf.kernels.compilation import Loop
+
+
+def sampled_products(places: Matrix, H: Array, D: Array) -> Array:
+    """(H D)_ij for every stored entry of a CSR matrix, in its order."""
+    out = np.empty_like(places.data)
+    _sample(places.indptr, places.indices, np.ascontiguousarray(H), np.ascontiguousarray(D.T), out)
+    return out
+
+
+def sampled_products_plainly(places: Matrix, H: Array, D: Array) -> Array:
+    """`sampled_products` by way of the whole product."""
+    rows = np.repeat(np.arange(len(H)), np.diff(places.indptr))
+    return (H @ D)[rows, places.indices].astype(places.data.dtype, copy=False)
+
+
+@Loop
+def _sample(indptr, indices, H, features, out):
+    for i in range(len(H)):
+        for place in range(indptr[i], indptr[i + 1]):
+            j = indices[place]
+            total = out[place] * 0
+            for k in range(H.shape[1]):
+                total += H[i, k] * features[j, k]
+            out[place] = total
+
+
+def descend_observed(
+    X: Matrix, weights: Array, features: Array, H: Array, n_passes: int, nonnegative: bool
+) -> tuple[float, float, float]:
+    """Lower ½ Σ w_ij (x_ij - <h_i, f_j>)² over the stored entries of CSR rows, entry by entry of h_i, in place.
+
+    Returns Σ (curvature · change)² of the first passes, what to compare it with, and the Σ w (x - hf)² reached.
+    """
+    violation, size, misfit = _descend(X.indptr, X.indices, X.data, weights, features, H, n_passes, nonnegative)
+    return violation, size, misfit
+
+
+def descend_observed_plainly(
+    X: Matrix, weights: Array, features: Array, H: Array, n_passes: int, nonnegative: bool
+) -> tuple[float, float, float]:
+    """`descend_observed`, row by row and coordinate by coordinate."""
+    violation = size = misfit = 0.0
+    for i, (begin, end) in enumerate(zip(X.indptr[:-1], X.indptr[1:], strict=True)):
+        row, seen, weight = X.data[begin:end], features[X.indices[begin:end]], weights[begin:end]
+        for number in range(n_passes):
+            for k in range(H.shape[1]):
+                pull = weight * seen[:, k]
+                curvature = pull @ seen[:, k]
+                if curvature <= 0:
+                    continue
+                new = H[i, k] + pull @ (row - seen @ H[i]) / curvature
+                new = max(new, 0) if nonnegative else new
+                if number == 0:
+                    violation += float(curvature * (new - H[i, k])) ** 2
+                    size += float(pull @ row) ** 2
+                H[i, k] = new
+        misfit += float(weight @ np.square(row - seen @ H[i]))
+    return violation, size, misfit
+
+
+@Loop
+def _descend(indptr, indices, values, weights, features, H, n_passes, nonnegative):
+    r = H.shape[1]
+    violation = size = misfit = 0.0
+    longest = 0
+    for i in range(len(H)):
+        longest = max(longest, indptr[i + 1] - indptr[i])
+    F, residual, weight = np.empty((r, longest), H.dtype), np.empty(longest, H.dtype), np.empty(longest, H.dtype)
+    for i in range(len(H)):
+        begin, count = indptr[i], indptr[i + 1] - indptr[i]
+        for t in range(count):
+            j = indices[begin + t]
+            model = H[i, 0] * 0
+            for k in range(r):
+                F[k, t] = features[j, k]
+                model += H[i, k] * features[j, k]
+            residual[t] = values[begin + t] - model
+            weight[t] = weights[begin + t]
+        for number in range(n_passes):
+            for k in range(r):
+                slope = curvature = target = H[i, k] * 0
+                for t in range(count):
+                    pull = weight[t] * F[k, t]
+                    slope += pull * residual[t]
+                    curvature += pull * F[k, t]
+                    target += pull * values[begin + t]
+                if curvature <= 0:
+                    continue
+                new = H[i, k] + slope / curvature
+                if nonnegative and new < 0:
+                    new = new * 0
+                change = new - H[i, k]
+                H[i, k] = new
+                for t in range(count):
+                    residual[t] -= change * F[k, t]
+                if number == 0:
+                    violation += (curvature * change) ** 2
+                    size += target**2
+        for t in range(count):
+            misfit += weight[t] * residual[t] ** 2
+    return violation, size, misfit

@@ -1,0 +1,182 @@
+"""The compiled loops: each computes what its plain twin does, for rows that do not see each other."""
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from deepnmf.kernels import (
+    TWINS,
+    descend_observed,
+    descend_rows,
+    finish_rows,
+    first_maxima,
+    quadratic_descent,
+    sampled_products,
+)
+
+DTYPES = [np.float64, np.float32]
+
+
+def quadratic(rng, n_rows=130, order=7, dtype=np.float64):
+    """A Gram matrix, linear terms of either sign, and nonnegative rows to start from."""
+    D = rng.standard_normal((order, order + 3))
+    F, H = rng.standard_normal((n_rows, order)), np.maximum(rng.standard_normal((n_rows, order)), 0)
+    return H.astype(dtype), (D @ D.T).astype(dtype), F.astype(dtype)
+
+
+def observed(rng, dtype):
+    """Rows of which a third is stored, one of them empty, and weights."""
+    X = sparse.random_array((40, 25), density=0.3, format="lil", rng=rng)
+    X[3] = 0
+    X = X.tocsr().astype(dtype)
+    return X, rng.random(X.nnz).astype(dtype)
+
+
+def rows_arguments(rng, dtype):
+    H, G, F = quadratic(rng, dtype=dtype)
+    return H, G, F, 4
+
+
+def finish_arguments(rng, dtype):
+    H, G, F = quadratic(rng)  # codes are always finished in double precision
+    return descend_rows(H, G, F, 20)[0], G, F, 1e-10
+
+
+def maxima_arguments(rng, dtype):
+    rows = np.arange(60)
+    return rng.integers(0, 4, (60, 5)).astype(dtype), np.maximum(rows - 3, 0), np.minimum(rows + 5, 60)
+
+
+def products_arguments(rng, dtype):
+    return observed(rng, dtype)[0], rng.random((40, 6)).astype(dtype), rng.random((6, 25)).astype(dtype)
+
+
+def observed_arguments(rng, dtype):
+    features, H = rng.random((25, 6)), rng.random((40, 6))
+    features[:, 2] = 0
+    return *observed(rng, dtype), features.astype(dtype), H.astype(dtype), 3, True
+
+
+ARGUMENTS = {
+    descend_rows: rows_arguments,
+    finish_rows: finish_arguments,
+    first_maxima: maxima_arguments,
+    sampled_products: products_arguments,
+    descend_observed: observed_arguments,
+}
+
+
+def copied(arguments):
+    return [argument.copy() if isinstance(argument, np.ndarray) else argument for argument in arguments]
+
+
+def assert_close(found, expected, dtype):
+    tolerance = 1e-9 if dtype == np.float64 else 1e-4
+    assert np.allclose(found, expected, rtol=tolerance, atol=tolerance * (1 + np.abs(expected).max(initial=0)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("kernel", TWINS, ids=lambda kernel: kernel.__name__)
+def test_a_kernel_and_its_plain_twin_agree(kernel, dtype):
+    arguments = ARGUMENTS[kernel](np.random.default_rng(0), dtype)
+    given, given_plainly = copied(arguments), copied(arguments)
+    found, expected = kernel(*given), TWINS[kernel](*given_plainly)
+    if not isinstance(found, tuple):
+        found, expected = (found,), (expected,)
+    changed_in_place = [
+        pair for pair in zip(given, given_plainly, strict=True) if all(isinstance(one, np.ndarray) for one in pair)
+    ]
+    for one, other in [*zip(found, expected, strict=True), *changed_in_place]:
+        assert_close(one, other, dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("order", [1, 2, 3, 5, 8, 31])
+@pytest.mark.parametrize("tol", [0.0, 1e-3])
+def test_descent_gives_a_row_the_same_bits_in_any_company(order, dtype, tol):
+    H, G, F = quadratic(np.random.default_rng(order), 120, order, dtype)
+    together, _ = descend_rows(H, G, F, 30, tol)
+    for size in (1, 3, 16, 17, 95, 97):
+        for first in range(0, 120, size):
+            rows = slice(first, first + size)
+            assert np.array_equal(descend_rows(H[rows], G, F[rows], 30, tol)[0], together[rows])
+
+
+@pytest.mark.parametrize("tol", [0.0, 1e-2])
+def test_descent_rests_where_its_plain_twin_rests(tol):
+    H, G, F = quadratic(np.random.default_rng(1))
+    found, expected = descend_rows(H, G, F, 200, tol), TWINS[descend_rows](H, G, F, 200, tol)
+    assert_close(found[0], expected[0], np.float64)
+    assert found[1] == pytest.approx(expected[1])
+
+
+def test_descent_gives_up_an_entry_that_adds_nothing_where_it_has_a_price():
+    H, F = np.full((3, 3), 2.0), np.array([[1.0, -1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 1.0]])
+    G = np.diag([1.0, 0.0, 1.0])
+    assert np.array_equal(descend_rows(H, G, F, 2)[0], [[1, 0, 1], [1, 2, 1], [1, 2, 1]])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_descent_divides_by_curvatures_whose_reciprocals_overflow(dtype):
+    tiny = np.finfo(dtype).smallest_subnormal
+    G, F = np.full((1, 1), 8 * tiny, dtype), np.full((20, 1), 24 * tiny, dtype)
+    assert np.array_equal(descend_rows(np.zeros((20, 1), dtype), G, F, 1)[0], np.full((20, 1), 3, dtype))
+
+
+@pytest.mark.parametrize("layout", ["C", "F", "strided", "reversed"])
+@pytest.mark.parametrize("other", ["C", "F", "strided"])
+def test_descent_takes_rows_in_any_memory_order_and_keeps_it(layout, other):
+    laid_out = {
+        "C": np.ascontiguousarray,
+        "F": np.asfortranarray,
+        "strided": lambda A: np.repeat(A, 2, axis=1)[:, ::2],
+        "reversed": lambda A: np.ascontiguousarray(A[::-1])[::-1],
+    }
+    H, G, F = quadratic(np.random.default_rng(2))
+    given = laid_out[layout](H)
+    found, violation = descend_rows(given, G, laid_out[other](F), 3)
+    expected, expected_violation = descend_rows(H, G, F, 3)
+    assert np.array_equal(found, expected)
+    assert violation == expected_violation
+    assert np.array_equal(given, H)  # the rows given are left as they were
+    assert found.flags.f_contiguous == (layout == "F")
+
+
+def test_descent_of_no_rows_is_no_rows():
+    rows, violation = descend_rows(np.empty((0, 3)), np.eye(3), np.empty((0, 3)), 2)
+    assert rows.shape == (0, 3)
+    assert violation == 0
+
+
+def test_threads_that_come_first_together_share_one_compiled_loop():
+    loop = type(quadratic_descent._descend)(quadratic_descent._descend.function, {"contract"})
+    with ThreadPoolExecutor(4) as pool:
+        dispatchers = list(pool.map(lambda _: loop.dispatcher, range(8)))
+    assert all(dispatcher is dispatchers[0] for dispatcher in dispatchers)
+
+
+def in_a_process(code, **environment):
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env={**os.environ, **environment}
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_kernels_run_where_no_cache_can_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    code = """
+import numpy as np
+from deepnmf.kernels import first_maxima
+print(first_maxima(np.eye(2), *np.array([[0, 0], [2, 2]])))
+"""
+    assert "[[0 1]\n [0 1]]" in in_a_process(code, NUMBA_CACHE_DIR=str(tmp_path / "file" / "below"))
+
+
+def test_numba_is_not_imported_before_a_kernel_runs():
+    assert in_a_process("import sys, deepnmf.models, deepnmf.kernels; print('numba' in sys.modules)") == "False\n"
