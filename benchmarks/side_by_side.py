@@ -29,7 +29,7 @@ def problem(name, dtype):
 
 
 def serve():
-    """Fit what each line of the input names, and print the seconds and the loss: the work of a child process."""
+    """Fit what each line of the input names; print seconds, those of all cores, and the error: the work of a child process."""
     problems = {}
     for line in sys.stdin:
         name, dtype = line.split()
@@ -37,9 +37,10 @@ def serve():
             problems[line] = problem(name, dtype)
         given = problems[line]
         model = NMF(given.rank, init="custom", max_iter=SWEEPS, tol=0)
-        began = time.perf_counter()
+        began = time.perf_counter(), time.process_time()
         model.fit(given.X, W=given.W, H=given.H)
-        print(time.perf_counter() - began, model.reconstruction_err_, flush=True)
+        times = time.perf_counter() - began[0], time.process_time() - began[1]
+        print(*times, model.reconstruction_err_, flush=True)
 
 
 class Child:
@@ -56,7 +57,7 @@ class Child:
         )
 
     def fit(self, name, dtype):
-        """Seconds and loss of one fit."""
+        """Seconds, seconds of all cores, and error of one fit."""
         self._process.stdin.write(f"{name} {dtype}\n")
         self._process.stdin.flush()
         return tuple(map(float, self._process.stdout.readline().split()))
@@ -67,17 +68,24 @@ def of_fits(tree, repeats):
     children = Child(tree), Child(".")
     for name in FITS:
         for dtype in ("float64", "float32"):
-            pairs = [[child.fit(name, dtype) for child in children] for _ in range(repeats + 1)][1:]
-            times, losses = np.array(pairs)[:, :, 0], np.array(pairs)[0, :, 1]
-            medians, ratios = np.median(times, axis=0), np.percentile(times[:, 1] / times[:, 0], [25, 50, 75])
-            yield [
+            measured = np.array([[child.fit(name, dtype) for child in children] for _ in range(repeats + 1)][1:])
+            ratios = [spread(measured[:, 1, clock] / measured[:, 0, clock]) for clock in (0, 1)]
+            errors = measured[0, :, 2]
+            row = [
                 name,
                 dtype,
-                *(f"{1e3 * median:.1f}" for median in medians),
-                *(f"{1e3 * best:.1f}" for best in times.min(axis=0)),
-                f"{ratios[1]:.2f} ({ratios[0]:.2f} to {ratios[2]:.2f})",
-                f"{losses[1] / losses[0] - 1:.0e}",
+                *(f"{1e3 * best:.1f}" for best in measured[:, :, 0].min(axis=0)),
+                *ratios,
+                f"{errors[1] / errors[0] - 1:.0e}",
             ]
+            print(" ".join(row), file=sys.stderr, flush=True)
+            yield row
+
+
+def spread(values):
+    """Median and quartiles in words."""
+    lower, median, upper = np.percentile(values, [25, 50, 75])
+    return f"{median:.2f} ({lower:.2f} to {upper:.2f})"
 
 
 def main():
@@ -91,7 +99,7 @@ def main():
         serve()
         return
     print(f"{machine()} {described()}\n")
-    heads = ["median ms, other", "this", "best ms, other", "this", "this / other, pair by pair", "error / other's - 1"]
+    heads = ["best ms, other", "this", "this / other, in turn", "the same, time of all cores", "error / other's - 1"]
     print(table(["data", "dtype", *heads], of_fits(options.path, options.repeats)))
 
 

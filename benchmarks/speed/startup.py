@@ -72,7 +72,7 @@ def page(options: Options) -> str:
         [
             "Every figure comes from processes of its own, the best of several.",
             "## Import",
-            "What each adds after those above it; numba is imported by the first `transform`, or a pooled model.",
+            "What each adds after those above it; numba is imported by the first fit.",
             table(
                 ["", "adds"],
                 [[f"`{name}`", in_seconds(seconds)] for name, seconds in imports.items()],
