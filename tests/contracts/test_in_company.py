@@ -14,7 +14,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_info
 
-import jitter  # noqa: F401 - in the processes too
 from catalogue import SMALL, data, name_of
 from deepnmf import NMF, DeepNSNMF
 
@@ -54,6 +53,8 @@ def widths_of_blas():
 
 def fitted_in_a_process(model, X):
     """The features, and whether the process's BLAS is as wide as before."""
+    import jitter  # noqa: F401 - the process may be one that has loaded no test before
+
     before = widths_of_blas()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
