@@ -10,7 +10,7 @@ from sklearn.preprocessing import normalize
 
 from deepnmf import DeepSemiNMF, SparseDeepNMF
 from deepnmf.datasets import load
-from deepnmf.solvers import activated
+from deepnmf.solvers import activated_descent
 
 SECONDS = 6
 STEPS = (1, 3, 6, 12)
@@ -44,7 +44,7 @@ def main():
     print(f"| model | steps a sweep | sweeps in {SECONDS} s | error then |\n| --- | --- | --- | --- |")
     for name, X, model in problems():
         for steps in STEPS:
-            activated.STEPS_ON_CODES = steps
+            activated_descent.STEPS_ON_CODES = steps
             error, sweeps = min(error_after(model, X) for _ in range(2))
             print(f"| {name} | {steps} | {sweeps} | {np.round(error, 3)} |", flush=True)
 

@@ -19,7 +19,7 @@ from deepnmf import NMF, SSNMF, DeepNMFNetwork
 from deepnmf.engines import HoledDense, RowsInMemory, Workers
 from deepnmf.objective.pooling import Pooling
 from deepnmf.objective.terms import Labels
-from deepnmf.solvers.network import NetworkDescent
+from deepnmf.solvers.network_descent import NetworkDescent
 from jitter import without_copies
 from reference import deep_nmf_network
 

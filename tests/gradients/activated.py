@@ -17,7 +17,7 @@ from deepnmf.objective import (
     UnitScaleSquaredL1Features,
 )
 from deepnmf.objective.graphs import ClassMeans, LabelGraph
-from deepnmf.solvers.activated import Known
+from deepnmf.solvers.activated_descent import Known
 from gradients.case import Case
 
 MU, LAM = (0.3, 0.2, 0.15, 0.1), 0.4

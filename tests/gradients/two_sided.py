@@ -4,7 +4,7 @@ import numpy as np
 
 from deepnmf.objective import ACTIVATIONS
 from deepnmf.objective.ladder import Ladder
-from deepnmf.objective.two_sided import CodesProblem, TwoSided, TwoSidedSums
+from deepnmf.objective.two_sided_model import CodesProblem, TwoSided, TwoSidedSums
 from gradients.case import Case
 
 N_SAMPLES, N_FEATURES, N_CLASSES = 7, 6, 3

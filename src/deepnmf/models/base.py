@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, Workers
 from deepnmf.engines.scaling import in_units
-from deepnmf.models.batches import BatchLearner
+from deepnmf.models.batch_learner import BatchLearner
 from deepnmf.models.checks import (
     as_matrices,
     check_output_layer,
@@ -24,7 +24,7 @@ from deepnmf.models.checks import (
     factor_shapes,
     layer_sizes,
 )
-from deepnmf.models.observed import EntryWeight
+from deepnmf.models.entry_weights import EntryWeight
 from deepnmf.models.resuming import Keeping
 from deepnmf.objective import Activation, Chain, CodePenalty, Objective, Penalty, of_layer
 from deepnmf.objective.chain import inverse_norms

@@ -8,9 +8,9 @@ import numpy as np
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Workers
 from deepnmf.models.base import Init, RandomStateLike, Start, Task
+from deepnmf.models.entry_weights import EntryWeight
 from deepnmf.models.labels import UNKNOWN, check_two_classes, described_classes, restored_classes, split_labels
 from deepnmf.models.nmf import PlainNMF
-from deepnmf.models.observed import EntryWeight
 from deepnmf.models.resuming import Keeping
 from deepnmf.solvers import NNDSVD, History, OnSweep, Run
 

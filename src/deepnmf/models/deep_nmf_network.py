@@ -6,7 +6,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from deepnmf.models.base import Init, KeepCodes, RandomStateLike
 from deepnmf.models.checks import layer_sizes, pool_sizes
-from deepnmf.models.network import NetworkEstimator, ReadoutName
+from deepnmf.models.network_estimator import NetworkEstimator, ReadoutName
 
 
 class DeepNMFNetwork(NetworkEstimator):

@@ -5,7 +5,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from deepnmf.arrays import Array
 from deepnmf.engines import Engine
-from deepnmf.models.activated import ActivatedEstimator
+from deepnmf.models.activated_estimator import ActivatedEstimator
 from deepnmf.models.base import KeepCodes, RandomStateLike, SolverName
 from deepnmf.solvers import free_start
 

@@ -20,8 +20,8 @@ from deepnmf.engines import Engine, Workers, is_on_cluster, is_streamed, row_sou
 from deepnmf.engines.scaling import check_bent
 from deepnmf.masks import check_unmasked, mask_of, with_holes
 from deepnmf.models.checks import FLOATS, check_any_observed, check_observed_non_negative
+from deepnmf.models.entry_weights import EntryWeight, Observed, observed
 from deepnmf.models.layout import Arrays, Layout
-from deepnmf.models.observed import EntryWeight, Observed, observed
 from deepnmf.models.resuming import Keeping
 from deepnmf.models.saving import save
 from deepnmf.solvers import History, Run, decoded_residual_norm

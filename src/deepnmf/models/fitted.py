@@ -8,9 +8,9 @@ from sklearn.utils.validation import check_is_fitted
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, Workers
 from deepnmf.models.checks import factor_shapes
+from deepnmf.models.entry_weights import Observed
 from deepnmf.models.factorization import Factorization
 from deepnmf.models.layout import Arrays, Expected, Layout, listed_numbers
-from deepnmf.models.observed import Observed
 from deepnmf.objective import Chain, CodePenalty
 from deepnmf.solvers.learnt import LinearChain
 

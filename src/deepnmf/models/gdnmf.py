@@ -15,15 +15,15 @@ from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, Workers
 from deepnmf.models.base import KeepCodes, RandomStateLike
 from deepnmf.models.checks import check_output_layer, check_rank, check_warm_start, factor_shapes, layer_sizes
+from deepnmf.models.entry_weights import Observed
 from deepnmf.models.factorization import Factorization
 from deepnmf.models.labels import UNKNOWN, described_classes, one_hot, restored_classes, split_labels
 from deepnmf.models.layout import Arrays, Expected, Layout
-from deepnmf.models.observed import Observed
 from deepnmf.models.resuming import Keeping
 from deepnmf.objective import ACTIVATIONS, Activation
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.objective.ladder import Ladder
-from deepnmf.objective.two_sided import TwoSided
+from deepnmf.objective.two_sided_model import TwoSided
 from deepnmf.solvers import (
     NNDSVD,
     History,

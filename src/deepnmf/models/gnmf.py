@@ -11,7 +11,7 @@ from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import has_holes
 from deepnmf.masks import check_unmasked
 from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator, without_solver
-from deepnmf.models.observed import EntryWeight
+from deepnmf.models.entry_weights import EntryWeight
 from deepnmf.models.resuming import Keeping
 from deepnmf.objective import GraphPenalty, Penalty
 from deepnmf.objective.graphs import EdgeGraph, symmetric

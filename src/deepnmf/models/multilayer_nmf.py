@@ -7,7 +7,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import StrOptions
 
 from deepnmf.engines import Engine
-from deepnmf.models.activated import ActivatedEstimator
+from deepnmf.models.activated_estimator import ActivatedEstimator
 from deepnmf.models.base import Init, KeepCodes, RandomStateLike, SolverName, Task
 from deepnmf.models.checks import per_layer
 from deepnmf.objective import Chain

@@ -13,7 +13,7 @@ from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine
 from deepnmf.masks import check_unmasked
 from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator, Start
-from deepnmf.models.observed import EntryWeight
+from deepnmf.models.entry_weights import EntryWeight
 from deepnmf.models.resuming import Keeping
 from deepnmf.objective import Chain, ElasticNet, Objective
 from deepnmf.objective.penalties import weight_in_units

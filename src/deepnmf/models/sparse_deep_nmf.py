@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from deepnmf.arrays import Array
 from deepnmf.engines import Engine
-from deepnmf.models.activated import ActivatedEstimator
+from deepnmf.models.activated_estimator import ActivatedEstimator
 from deepnmf.models.base import Init, KeepCodes, RandomStateLike, SolverName
 from deepnmf.models.checks import per_layer
 from deepnmf.objective import (

@@ -4,7 +4,7 @@ from typing import Any
 from sklearn.utils._param_validation import Interval
 
 from deepnmf.models.base import Init, RandomStateLike
-from deepnmf.models.network import NetworkEstimator, ReadoutName
+from deepnmf.models.network_estimator import NetworkEstimator, ReadoutName
 
 
 class SSNMF(NetworkEstimator):

@@ -1,10 +1,10 @@
 """WHAT is minimised: the chain of factors, its blocks in Gram form, penalties, smoothing."""
 
-from deepnmf.objective.activated import ActivatedObjective, ActivatedRows, Slope
+from deepnmf.objective.activated_objective import ActivatedObjective, ActivatedRows, Slope
 from deepnmf.objective.activations import ACTIVATIONS, Activation
 from deepnmf.objective.chain import Chain, Statistics
-from deepnmf.objective.coupled import GraphPenalty, Graphs, of_layer
 from deepnmf.objective.gram import FactoredGram, FormedGram, Gram
+from deepnmf.objective.graph_penalties import GraphPenalty, Graphs, of_layer
 from deepnmf.objective.linear import Objective
 from deepnmf.objective.penalties import (
     CodePenalty,

@@ -3,8 +3,8 @@ from functools import cached_property
 
 from deepnmf.arrays import Array
 from deepnmf.objective.chain import Chain, Statistics
-from deepnmf.objective.coupled import GraphPenalty, Graphs
 from deepnmf.objective.gram import FormedGram, LeftGram, left_gram, right_gram
+from deepnmf.objective.graph_penalties import GraphPenalty, Graphs
 from deepnmf.objective.penalties import CodePenalty, FactorTerms, Penalty, codes_share, factor_share
 from deepnmf.objective.quadratic import Quadratic, inner
 

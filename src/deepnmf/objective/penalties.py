@@ -2,8 +2,8 @@
 
 A penalty answers what it adds to the codes' problem, what it adds to a factor's problem, and its value. What it may
 need of the codes is in the statistics, so that none of them looks at a sample; a penalty that joins samples adds a
-statistic of its own (see `deepnmf.objective.coupled`). What has no place in a model is refused in a sentence, never
-ignored.
+statistic of its own (see `deepnmf.objective.graph_penalties`). What has no place in a model is refused in a
+sentence, never ignored.
 """
 
 from collections.abc import Sequence

@@ -10,7 +10,7 @@ from deepnmf.arrays import Array
 from deepnmf.engines import Engine
 from deepnmf.objective import Activation, Chain, Objective
 from deepnmf.objective.chain import inverse_norms
-from deepnmf.solvers.coupled import linear_descent
+from deepnmf.solvers.coupled_descent import linear_descent
 from deepnmf.solvers.encoding import encode_rows
 from deepnmf.solvers.loop import History, OnSweep, Run, minimise
 from deepnmf.solvers.starts import nonnegative_start

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from deepnmf.arrays import Array
 from deepnmf.engines import Engine, Holed, Sums
-from deepnmf.objective.network import Input
+from deepnmf.objective.network_energy import Input
 from deepnmf.objective.terms import GramFit, Pulls, Term
 from deepnmf.solvers.encoding import residual_norm
 from deepnmf.solvers.statistics import statistics

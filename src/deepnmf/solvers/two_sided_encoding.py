@@ -6,9 +6,9 @@ import numpy as np
 
 from deepnmf.arrays import Array
 from deepnmf.engines import Block, Engine, Sums
-from deepnmf.objective.two_sided import CodesProblem, Rows, TwoSided
+from deepnmf.objective.two_sided_model import CodesProblem, Rows, TwoSided
 from deepnmf.solvers.encoding import solve_rows
-from deepnmf.solvers.two_sided import FIRST_RATE, descend_codes
+from deepnmf.solvers.two_sided_descent import FIRST_RATE, descend_codes
 
 STEPS_AT_ONCE = 20
 MOST_ROUNDS = 15

@@ -9,7 +9,7 @@ from deepnmf.engines import Engine, RowsInMemory, Workers
 from deepnmf.objective import ACTIVATIONS, Activation, Objective
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.objective.ladder import Ladder
-from deepnmf.objective.two_sided import TwoSided
+from deepnmf.objective.two_sided_model import TwoSided
 from deepnmf.solvers.encoding import solve_rows
 from deepnmf.solvers.pretraining import LayerwisePlan, pretrain
 

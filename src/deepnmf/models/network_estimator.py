@@ -26,20 +26,20 @@ from deepnmf.models.checks import (
     check_warm_start,
     factor_shapes,
 )
+from deepnmf.models.entry_weights import EntryWeight
 from deepnmf.models.factorization import Factorization
 from deepnmf.models.labels import UNKNOWN, described_classes, one_hot, restored_classes, split_labels
 from deepnmf.models.layout import Arrays, Expected, Layout
-from deepnmf.models.observed import EntryWeight
 from deepnmf.models.readout import Readout
 from deepnmf.models.resuming import Keeping
 from deepnmf.objective import Chain
 from deepnmf.objective.chain import inverse_norms
-from deepnmf.objective.network import Network
+from deepnmf.objective.network_energy import Network
 from deepnmf.objective.penalties import weight_in_units
 from deepnmf.objective.pooling import Pooling
 from deepnmf.objective.terms import Labels
 from deepnmf.solvers import NNDSVD, History, LayerwisePlan, OnSweep, Run, minimise, residual_norm
-from deepnmf.solvers.network import NetworkDescent, NetworkState, encoded_layers, layerwise_start
+from deepnmf.solvers.network_descent import NetworkDescent, NetworkState, encoded_layers, layerwise_start
 
 ReadoutName = Literal["logistic", "head"]
 

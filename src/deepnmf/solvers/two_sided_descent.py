@@ -16,7 +16,7 @@ from deepnmf.engines import Block, Engine, Sums
 from deepnmf.objective import Quadratic
 from deepnmf.objective.ladder import Ladder
 from deepnmf.objective.quadratic import inner
-from deepnmf.objective.two_sided import CodesProblem, Point, Rows, TwoSided, TwoSidedSums
+from deepnmf.objective.two_sided_model import CodesProblem, Point, Rows, TwoSided, TwoSidedSums
 from deepnmf.solvers.descent import ROUNDING, over_columns, relative
 from deepnmf.solvers.steps import HALS, projected_gradient
 

@@ -11,7 +11,7 @@ from deepnmf.engines import Block, Engine, Sums
 from deepnmf.objective import Chain, CodePenalty, FormedGram, Graphs, Objective, Quadratic, Statistics
 from deepnmf.objective.quadratic import inner
 from deepnmf.solvers.descent import ChainDescent, State, inner_steps, relative
-from deepnmf.solvers.observed import ObservedDescent
+from deepnmf.solvers.observed_descent import ObservedDescent
 from deepnmf.solvers.statistics import coupled_statistics
 from deepnmf.solvers.steps import HALS, Solver
 

@@ -9,7 +9,7 @@ from deepnmf.arrays import Array
 from deepnmf.engines import Engine
 from deepnmf.objective import CodePenalty, Objective
 from deepnmf.objective.chain import inverse_norms
-from deepnmf.objective.network import Network, NetworkEnergy
+from deepnmf.objective.network_energy import Network, NetworkEnergy
 from deepnmf.objective.pooling import Pooling
 from deepnmf.objective.terms import Labels, Sum, Unfelt
 from deepnmf.solvers.descent import ROUNDING, without_zeros

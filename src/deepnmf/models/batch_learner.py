@@ -14,7 +14,7 @@ from deepnmf.models.fitted import FittedChain
 from deepnmf.models.layout import Arrays, Expected, Layout, listed_numbers
 from deepnmf.objective import Chain, Objective, Statistics
 from deepnmf.solvers import SOLVERS
-from deepnmf.solvers.batches import Memory, learn_batch
+from deepnmf.solvers.batch_learning import Memory, learn_batch
 from deepnmf.untrusted import of_type
 
 

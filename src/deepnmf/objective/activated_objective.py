@@ -13,8 +13,8 @@ import numpy as np
 from deepnmf.arrays import Array
 from deepnmf.objective.activations import Activation
 from deepnmf.objective.chain import Chain, Statistics
-from deepnmf.objective.coupled import GraphPenalty, Graphs
 from deepnmf.objective.gram import FormedGram
+from deepnmf.objective.graph_penalties import GraphPenalty, Graphs
 from deepnmf.objective.ladder import AtLevels, Backward, Ladder, Trace
 from deepnmf.objective.penalties import CodePenalty, FactorTerms, Penalty, codes_share, factor_share
 from deepnmf.objective.quadratic import Quadratic, inner
