@@ -207,9 +207,10 @@ def test_a_random_state_that_cannot_be_kept_is_refused(tmp_path):
         NMF(3, random_state=np.random.RandomState(0)).fit(data(), checkpoint=tmp_path / "fit")
 
 
-def test_a_checkpoint_names_no_class_but_of_a_fit(tmp_path):
+@pytest.mark.parametrize("name", ["os:system", "deepnmf.solvers.gone:State", "deepnmf.solvers.descent:gone"])
+def test_a_checkpoint_names_no_class_but_of_a_fit(name):
     with pytest.raises(ValueError, match="nothing that a fit is made of"):
-        checkpoints.unpacked({"class": "os:system", "fields": {"command": "true"}}, {}, None)
+        checkpoints.unpacked({"class": name, "fields": {"command": "true"}}, {}, None)
 
 
 KILLED = """

@@ -172,7 +172,10 @@ def _at(models: Sequence[Any], place: int) -> Any:
 
 def _class(path: str) -> Any:
     module, _, name = path.partition(":")
-    found = getattr(importlib.import_module(module), name, None) if module.startswith("deepnmf.") else None
+    try:
+        found = getattr(importlib.import_module(module), name, None) if module.startswith("deepnmf.") else None
+    except ImportError:  # a file that another version had
+        found = None
     if not (isinstance(found, type) and (dataclasses.is_dataclass(found) or hasattr(found, "_fields"))):
         raise ValueError(f"A checkpoint holds {path}, which is nothing that a fit is made of.")
     return found
