@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, Literal, Self
 
@@ -215,9 +216,9 @@ class ChainEstimator(BatchLearner):
         codes: Array | None = None,
         on_sweep: OnSweep | None = None,
     ) -> Self:
-        return self._fitted(
-            lambda run: self._learn(X, known, entry_weight, self._start(factors, codes), run, on_sweep), keeping
-        )
+        with self._fitting(keeping) as run:
+            run.history = self._learn(X, known, entry_weight, self._start(factors, codes), run, on_sweep)
+        return self
 
     def _start(self, factors: Sequence[Array] | None, codes: Array | None) -> Start:
         if self._begins_warm(factors, codes):
@@ -327,7 +328,7 @@ class ChainEstimator(BatchLearner):
         self, rng: RandomState, run: Run, max_iter: int, tol: float, on_sweep: OnSweep | None = None
     ) -> LayerwisePlan:
         return LayerwisePlan(
-            start=lambda rows, rank: self._layer_start(rows, rank, rng),
+            start=partial(self._layer_start, rng=rng),
             solver=SOLVERS[self._solver_name],
             max_iter=max_iter,
             tol=tol,

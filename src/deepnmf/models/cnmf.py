@@ -156,7 +156,9 @@ class CNMF(PlainNMF):
         """
         keeping = Keeping(checkpoint, checkpoint_seconds, (X, y, entry_weight, factors))
         start = self._start(factors, None)
-        return self._fitted(lambda run: self._learn_grouped(X, y, entry_weight, start, run, on_sweep), keeping)
+        with self._fitting(keeping) as run:
+            run.history = self._learn_grouped(X, y, entry_weight, start, run, on_sweep)
+        return self
 
     def _learn_grouped(
         self, X: Matrix, y: object, entry_weight: EntryWeight, start: Start, run: Run, on_sweep: OnSweep | None

@@ -3,9 +3,11 @@
 import os
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -24,7 +26,7 @@ from deepnmf.models.entry_weights import EntryWeight, Observed, observed
 from deepnmf.models.layout import Arrays, Layout
 from deepnmf.models.resuming import Keeping
 from deepnmf.models.saving import save
-from deepnmf.solvers import History, Run, decoded_residual_norm
+from deepnmf.solvers import Run, decoded_residual_norm
 
 
 class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -57,7 +59,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _residual(self, engine: Engine, codes: Array, layer: int) -> float:
         """‖X - X̂‖_F for codes of a layer."""
-        return decoded_residual_norm(engine, codes, lambda H: self._decoded(H, layer))
+        return decoded_residual_norm(engine, codes, partial(self._decoded, layer=layer))
 
     @abstractmethod
     def _state(self) -> tuple[dict[str, Any], dict[str, list[Array]]]:
@@ -73,8 +75,9 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     # ------------------------------------------------------------------------------------- fitting
 
-    def _fitted(self, learn: Callable[[Run], History], keeping: Keeping) -> Self:
-        """Check the parameters and learn; a fit that fails leaves the model as it was.
+    @contextmanager
+    def _fitting(self, keeping: Keeping) -> Iterator[Run]:
+        """Check the parameters and let a fit set `run.history`; one that fails leaves the model as it was.
 
         The first Ctrl-C ends the sweeps, and the fit with what they have reached: during the start, with the start
         itself. The second one ends the fit by a KeyboardInterrupt, as one that fails.
@@ -84,13 +87,14 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             self._validate_params()
             run = Run(int(self.verbose), keeping.checkpoints(self))
             with run.heeding_interrupts():
-                history = learn(run)
+                yield run
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
         if run.checkpoints is not None and not run.ended:
             run.checkpoints.finish()
+        history = run.history
         self._give_back(run.unit)
         self.loss_curve_ = np.array([run.shown(loss) for loss in history.losses])
         self.n_iter_ = len(history.losses)
@@ -99,7 +103,6 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if self.tol > 0 and (history.stop_reason == "max_iter" or self.n_iter_ == self.max_iter):
             message = f"Maximum number of iterations {self.max_iter} reached. Increase it to improve convergence."
             warnings.warn(message, ConvergenceWarning, stacklevel=4)
-        return self
 
     def _begins_warm(self, *given: object) -> bool:
         """Whether a fit starts from the one before: where there was one, and no start is given."""

@@ -230,7 +230,9 @@ class GDNMF(Factorization):
         self
         """
         keeping = Keeping(checkpoint, checkpoint_seconds, (X, y))
-        return self._fitted(lambda run: self._learn(X, y, run, on_sweep), keeping)
+        with self._fitting(keeping) as run:
+            run.history = self._learn(X, y, run, on_sweep)
+        return self
 
     def _learn(self, X: Matrix, y: Any, run: Run, on_sweep: OnSweep | None) -> History:
         """Check, optimise, and keep the result."""

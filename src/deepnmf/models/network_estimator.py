@@ -130,7 +130,9 @@ class NetworkEstimator(ClassifierMixin, Factorization):
         self
         """
         keeping = Keeping(checkpoint, checkpoint_seconds, (X, y, groups, entry_weight, factors))
-        return self._fitted(lambda run: self._learn(X, y, groups, entry_weight, factors, run, on_sweep), keeping)
+        with self._fitting(keeping) as run:
+            run.history = self._learn(X, y, groups, entry_weight, factors, run, on_sweep)
+        return self
 
     def _learn(
         self,

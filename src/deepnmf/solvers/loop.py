@@ -55,6 +55,14 @@ class Descent(Protocol[State]):
         ...
 
 
+@dataclass(frozen=True)
+class History:
+    """The losses of a run and why it ended."""
+
+    losses: tuple[float, ...]
+    stop_reason: str
+
+
 @dataclass
 class Run:
     """One fit: who watches it, and whether it has been interrupted."""
@@ -63,6 +71,7 @@ class Run:
     checkpoints: Checkpoints | None = None
     unit: float = 1.0  # what X was divided by: losses are shown in units of X itself
     ended: str | None = None  # why nothing iterates any more, in whatever stage: "interrupted" or "on_sweep"
+    history: History = History((), "max_iter")  # of the sweeps of all layers, once they are over
     began: float = field(default_factory=time.perf_counter)
     _sweeping: bool = False
     _asked_to_end: bool = False
@@ -125,14 +134,6 @@ class Run:
         """Let a checkpoint have where a stage is."""
         if self.checkpoints is not None:
             self.checkpoints.keep(stage, progress, now=now)
-
-
-@dataclass(frozen=True)
-class History:
-    """The losses of a run and why it ended."""
-
-    losses: tuple[float, ...]
-    stop_reason: str
 
 
 def minimise(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.random import RandomState
@@ -38,7 +39,7 @@ class LayerwisePlan:
     @classmethod
     def of_nonnegative_layers(cls, init: str, rng: RandomState, max_iter: int, tol: float, run: Run) -> "LayerwisePlan":
         """Plain NMF, layer by layer."""
-        return cls(lambda rows, rank: nonnegative_start(rows, rank, init, rng), HALS(), max_iter, tol, True, run)
+        return cls(partial(nonnegative_start, init=init, rng=rng), HALS(), max_iter, tol, True, run)
 
     def fit_layer(
         self,
