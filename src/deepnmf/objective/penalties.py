@@ -6,6 +6,7 @@ statistic of its own (see `deepnmf.objective.graph_penalties`). What has no plac
 sentence, never ignored.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -79,8 +80,8 @@ class CodePenalty:
     l1: float = 0.0
 
 
-class Penalty:
-    """A term of the objective beside the fit; by itself it adds nothing."""
+class Penalty(ABC):
+    """A term of the objective beside the fit; unless it says otherwise, it adds nothing to a problem."""
 
     joins_samples = False  # whether rows of codes meet in it
 
@@ -93,9 +94,9 @@ class Penalty:
         """Its share of a factor's problem; a majoriser where it is not quadratic itself."""
         return FactorTerms()
 
+    @abstractmethod
     def value(self, chain: Chain, stats: Statistics) -> float:
         """Its value."""
-        raise NotImplementedError
 
 
 def codes_share(penalties: Sequence[Penalty], chain: Chain) -> CodePenalty:
