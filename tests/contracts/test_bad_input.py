@@ -11,7 +11,7 @@ from deepnmf import NMF, NSNMF, DeepNSNMF, DeepSemiNMF, MultilayerNMF, SemiNMF, 
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 every_model = pytest.mark.parametrize("model", SMALL, ids=name_of)
-nonnegative_model = pytest.mark.parametrize("model", [m for m in SMALL if m._nonnegative], ids=name_of)
+nonnegative_model = pytest.mark.parametrize("model", [m for m in SMALL if m._problem().nonnegative], ids=name_of)
 
 
 def with_entry(value):
@@ -39,7 +39,7 @@ def test_data_that_cannot_be_fitted_is_refused_in_scikit_learns_words(X, sentenc
             clone(model).fit(X)
 
 
-@pytest.mark.parametrize("model", [m for m in SMALL if not m._masks_nan], ids=name_of)
+@pytest.mark.parametrize("model", [m for m in SMALL if not m._problem().masks_nan], ids=name_of)
 def test_nan_is_refused_where_it_cannot_be_masked(model):
     with pytest.raises(ValueError, match="Input X contains NaN"):
         clone(model).fit(with_entry(np.nan))

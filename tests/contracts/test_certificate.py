@@ -11,12 +11,11 @@ from sklearn.exceptions import ConvergenceWarning
 import deepnmf
 from catalogue import VARIANTS, data, is_linear, name_of
 from deepnmf import GDNMF, GNMF, NMF, DeepNMFNetwork, DeepNSNMF, DeepSemiNMF, MultilayerNMF, SemiNMF
-from deepnmf.models.base import ChainEstimator
 
 CERTIFIED = [
     model
     for model in VARIANTS
-    if isinstance(model, ChainEstimator) and is_linear(model) and not isinstance(model, MultilayerNMF)
+    if model._problem().projects and is_linear(model) and not isinstance(model, MultilayerNMF)
 ]
 LABELS = np.where(np.arange(60) % 2, np.arange(60) % 3, -1)
 

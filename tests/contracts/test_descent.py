@@ -47,7 +47,7 @@ def test_fitted_attributes_agree_with_each_other(model):
     assert model.codes_[-1].min() >= 0
     error = np.linalg.norm(X - model.decode(model.codes_[-1]))
     assert model.reconstruction_err_ == pytest.approx(error, rel=1e-9)
-    if model._nonnegative:
+    if model._problem().nonnegative:
         assert all(Z.min() >= 0 for Z in model.factors_)
 
 

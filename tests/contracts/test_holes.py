@@ -13,8 +13,10 @@ from catalogue import SMALL, VARIANTS
 from deepnmf import GNMF, NMF, NSNMF, WSF, DeepNSNMF, DeepSemiNMF, SemiNMF, SparseDeepNMF
 from deepnmf.engines import Workers, holes, rows_of
 
-masking = pytest.mark.parametrize("model", [m for m in VARIANTS if m._masks_nan], ids=lambda m: repr(m)[:60])
-small_masking = pytest.mark.parametrize("model", [m for m in SMALL if m._masks_nan], ids=lambda m: type(m).__name__)
+masking = pytest.mark.parametrize("model", [m for m in VARIANTS if m._problem().masks_nan], ids=lambda m: repr(m)[:60])
+small_masking = pytest.mark.parametrize(
+    "model", [m for m in SMALL if m._problem().masks_nan], ids=lambda m: type(m).__name__
+)
 
 
 def holed(share=0.3, shape=(60, 25), dtype=np.float64, seed=0):

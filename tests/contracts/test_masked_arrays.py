@@ -6,7 +6,7 @@ from sklearn.base import clone
 
 from catalogue import SMALL, VARIANTS, data, name_of
 from deepnmf import CNMF, GDNMF, GNMF, NMF, SSNMF, WSFMA, ImageGradientOrientations
-from deepnmf.models.labels import split_labels
+from deepnmf.labels import split_labels
 from deepnmf.report import layer_scores
 
 SHAPE = (60, 24)
@@ -25,7 +25,7 @@ def quick(model):
     return clone(model).set_params(max_iter=5, tol=0)
 
 
-@pytest.mark.parametrize("model", [m for m in SMALL if m._masks_nan], ids=name_of)
+@pytest.mark.parametrize("model", [m for m in SMALL if m._problem().masks_nan], ids=name_of)
 def test_a_masked_entry_is_a_hole(model):
     X, holed = masked()
     fitted, expected = quick(model).fit(X), quick(model).fit(holed)
@@ -36,7 +36,7 @@ def test_a_masked_entry_is_a_hole(model):
         assert fitted.score(X) == expected.score(holed)
 
 
-@pytest.mark.parametrize("model", [m for m in VARIANTS if not m._masks_nan], ids=name_of)
+@pytest.mark.parametrize("model", [m for m in VARIANTS if not m._problem().masks_nan], ids=name_of)
 def test_a_masked_entry_is_refused_where_a_model_cannot_leave_it_out(model):
     with pytest.raises(ValueError, match=f"X has {MASKED}, and {type(model).__name__} as it is set cannot leave any"):
         quick(model).fit(masked()[0])

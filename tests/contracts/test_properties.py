@@ -69,7 +69,7 @@ def _sizes(draw, model):
 
 def _formed(draw, X, model, rng):
     form = draw(st.sampled_from(["C", "F", "csr", "csc", "holes"]))
-    if form == "holes" and model._masks_nan:
+    if form == "holes" and model._problem().masks_nan:
         holed = np.where(rng.random(X.shape) < 0.2, np.nan, X)
         return holed if np.isfinite(holed).any() and np.nansum(holed) > 0 else X
     if form in ("csr", "csc"):
@@ -82,7 +82,7 @@ def check(case):
     arrays = [*model.factors_, *model.features_, *model.codes_]
     assert all(np.isfinite(array).all() for array in arrays)
     assert all((codes >= 0).all() for codes in model.codes_)
-    if model._nonnegative:
+    if model._problem().nonnegative:
         assert all((array >= 0).all() for array in arrays)
     losses = np.asarray(model.loss_curve_)
     assert np.isfinite(losses).all()

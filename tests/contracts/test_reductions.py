@@ -104,7 +104,7 @@ def test_the_square_activation_roots_the_codes_that_feed_the_next_layer():
 def test_the_identity_between_layers_is_the_linear_model(cls, sizes):
     X = data()
     model = cls(sizes, activation="identity", random_state=0).fit(X)
-    chain, H = Chain.of(model.factors_, nonnegative=model._nonnegative), model.codes_[-1]
+    chain, H = Chain.of(model.factors_, nonnegative=model._problem().nonnegative), model.codes_[-1]
     rows = ActivatedObjective(ACTIVATIONS["identity"]).rows(chain, X.dtype)
     values, gradient = rows.evaluate(H, X @ model.factors_[0].T)
     assert values.sum() + 0.5 * np.sum(X**2) == pytest.approx(model.loss_curve_[-1], rel=1e-9)

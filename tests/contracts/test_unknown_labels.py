@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 import deepnmf
 from catalogue import SMALL, data, name_of
-from deepnmf.models.labels import split_labels
+from deepnmf.labels import split_labels
 
 TEXT = ["a", None, "b", "a"]
 FORMS = {

@@ -88,7 +88,7 @@ def check_sound(model) -> None:
     expect(model.reconstruction_err_ >= 0, "reconstruction_err_")
     for Z, below in zip(model.factors_, [model.n_features_in_, *map(len, model.factors_)], strict=False):
         expect(Z.ndim == 2 and Z.shape[1] == below and np.isfinite(Z).all(), "a factor")
-        expect(not model._nonnegative or (Z >= 0).all(), "a negative factor")
+        expect(not model._problem().nonnegative or (Z >= 0).all(), "a negative factor")
     for C in model.features_:
         expect(C.shape[1] == model.n_features_in_ and np.isfinite(C).all(), "features")
     H = model.codes_[-1]
@@ -104,7 +104,7 @@ def check_sound(model) -> None:
 def check_works(model) -> None:
     X = rows_for(model)
     codes = model.transform(X)
-    expect(codes.shape == (len(X), len(model.factors_[model._output_layer_index])), "the shape of codes")
+    expect(codes.shape == (len(X), len(model.factors_[model._problem().output_layer])), "the shape of codes")
     expect(np.isfinite(codes).all(), "a code")
 
 

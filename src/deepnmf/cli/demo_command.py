@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from deepnmf.arrays import Array
-    from deepnmf.models.base import ChainEstimator
+    from deepnmf.models.factorization import Factorization
 
 DEMO_FOLDER = Path("deepnmf-demo")
 DIGIT_SHAPE = (8, 8)
@@ -49,7 +49,7 @@ def demo(
 # ------------------------------------------------------------------------------------- models and data
 
 
-def _models() -> list[ChainEstimator]:
+def _models() -> list[Factorization]:
     from deepnmf import NMF, DeepNSNMF, DeepSemiNMF, SparseDeepNMF
 
     deep = [model((40, 10), max_iter=MAX_ITER, random_state=0) for model in (DeepSemiNMF, DeepNSNMF, SparseDeepNMF)]
@@ -63,7 +63,7 @@ def _digits() -> tuple[Array, Array]:
     return digits.data / 16, digits.target
 
 
-def _compare(models: Sequence[ChainEstimator], X: Array, y: Array, output: Path, console: Console) -> None:
+def _compare(models: Sequence[Factorization], X: Array, y: Array, output: Path, console: Console) -> None:
     """Fit, score and draw each model, then print the scores and the names of the pictures."""
     from deepnmf.report import layer_scores
 
@@ -88,14 +88,14 @@ def _compare(models: Sequence[ChainEstimator], X: Array, y: Array, output: Path,
     typer.echo(f"The features are drawn in {output}: {', '.join(pictures)}.")
 
 
-def _compile_kernels(model: ChainEstimator, X: Array) -> None:
+def _compile_kernels(model: Factorization, X: Array) -> None:
     """Run one short fit, so that the seconds in the table do not include the compilation of the kernels."""
     from sklearn.base import clone
 
     clone(model).set_params(max_iter=1, tol=0).fit_transform(X)
 
 
-def _fit(model: ChainEstimator, X: Array, on_sweep: Callable[[int, float], None]) -> float:
+def _fit(model: Factorization, X: Array, on_sweep: Callable[[int, float], None]) -> float:
     """Fit the model and return the seconds that it took."""
     began = time.perf_counter()
     model.fit(X, on_sweep=on_sweep)
@@ -104,7 +104,7 @@ def _fit(model: ChainEstimator, X: Array, on_sweep: Callable[[int, float], None]
     return time.perf_counter() - began
 
 
-def _draw(model: ChainEstimator, output: Path) -> str:
+def _draw(model: Factorization, output: Path) -> str:
     """Draw the features of a model to a file, and return the name of the file."""
     from deepnmf.plotting import plot_hierarchy
 

@@ -73,6 +73,16 @@ def check_bent(engine: Engine, whom: str) -> None:
         )
 
 
+def check_batch(engine: Engine) -> None:
+    """Refuse a batch whose squares are nothing, or everything, beside those of the batches before."""
+    if not is_ordinary(engine):
+        size = typical_size(engine) * engine.unit
+        raise ValueError(
+            f"X has entries of about {size:.1e}, and partial_fit has learnt from some of about {engine.unit:.1e}: "
+            "batches of a like size are expected."
+        )
+
+
 def typical_size(engine: Engine) -> float:
     """The mean of |x|, which takes no squares."""
     _, (total, count) = engine.sweep((), _absolute)

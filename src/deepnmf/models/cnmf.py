@@ -1,42 +1,18 @@
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
-
-import numpy as np
+from typing import ClassVar, Literal, Self
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Workers
-from deepnmf.models.base import Init, RandomStateLike, Start, Task
-from deepnmf.models.entry_weights import EntryWeight
-from deepnmf.models.labels import UNKNOWN, check_two_classes, described_classes, restored_classes, split_labels
-from deepnmf.models.nmf import PlainNMF
-from deepnmf.models.resuming import Keeping
-from deepnmf.solvers import NNDSVD, History, OnSweep, Run
+from deepnmf.models.factorization import Factorization
+from deepnmf.models.input_data import EntryWeight
+from deepnmf.models.parameters import COUNT, Constraints, Init, RandomStateLike, one_of
+from deepnmf.models.run_control import RunControl
+from deepnmf.solvers import OnSweep
+from deepnmf.solvers.chain_problem import ChainProblem
+from deepnmf.solvers.learnt import TiedChain
 
 
-@dataclass(frozen=True)
-class Groups:
-    """A of X ≈ A V Z: the samples of a class are one group, each unlabelled sample is one of its own."""
-
-    places: Array  # each sample's group
-    counts: Array  # each group's samples
-
-    @classmethod
-    def of(cls, index: Array, n_classes: int) -> "Groups":
-        """Classes first, then unlabelled samples in their order."""
-        unknown = index == UNKNOWN
-        places = index.copy()
-        places[unknown] = n_classes + np.arange(np.count_nonzero(unknown))
-        return cls(places, np.bincount(places))
-
-    def expanded(self, weighted_codes: Array) -> Array:
-        """A V, one row a sample, from D^½ V."""
-        V = weighted_codes / np.sqrt(self.counts)[:, None]
-        return V.astype(weighted_codes.dtype, copy=False)[self.places]
-
-
-class CNMF(PlainNMF):
+class CNMF(Factorization):
     """X ≈ A V Z, constrained NMF: labelled samples of one class share one code (Liu & Wu, 2010).
 
     A is the 0/1 indicator of classes and unlabelled samples, V and Z are nonnegative. ½‖X - A V Z‖² is, but for the
@@ -53,13 +29,9 @@ class CNMF(PlainNMF):
         and unlabelled samples.
     solver : {"cd", "hals", "apg", "pg", "mu"}, default="cd"
         As in `NMF`.
-    tol : float, default=1e-4
-        Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
-    max_iter : int, default=200
-    random_state : int, RandomState or None, default=None
-    verbose : int, default=0
-    warm_start : bool, default=False
-        Whether `fit` starts from the factors of the fit before instead of `init`, when there was one.
+    {tol}
+    {max_iter}
+    {run}
 
     Attributes
     ----------
@@ -75,11 +47,10 @@ class CNMF(PlainNMF):
         ‖X - A V Z‖_F.
     loss_curve_ : array of shape (n_iter_,)
         ½‖X - A V Z‖² after each sweep.
-    n_iter_ : int
-    stop_reason_ : {"decrease", "optimality", "max_iter", "interrupted", "on_sweep"}
+    {history}
     kkt_residual_ : float
         How far from a stationary point V and Z are, as in `NMF`.
-    n_features_in_, feature_names_in_
+    {n_features}
 
     Examples
     --------
@@ -96,8 +67,10 @@ class CNMF(PlainNMF):
     (3, 16)
     """
 
-    _streams = False  # rows of a class are averaged at once
-    _joins_samples = True
+    _parameter_constraints: ClassVar[Constraints] = {
+        "n_components": [COUNT, None, one_of("auto")],
+        "solver": [one_of("cd", "hals", "apg", "pg", "mu")],
+    }
 
     def __init__(
         self,
@@ -137,63 +110,35 @@ class CNMF(PlainNMF):
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), nonnegative
             NaN or a mask (`numpy.ma`) in a dense X marks an entry that was not observed.
-        y : array-like of shape (n_samples,), optional
-            Labels, numbers or text; -1, None and NaN are unknown ones.
+        {labels}
         entry_weight : None, "stored", array or sparse matrix of the shape of X
             What each entry counts, from 0 to 1, as in `NMF`.
         factors : sequence of one array, optional
             [Z] to start from whatever `init` says. Required by ``init="custom"``.
-        on_sweep : callable, optional
-            ``on_sweep(sweep, loss)``, called after each sweep; returning True stops.
-        checkpoint : path, optional
-            A file that keeps where the fit is, every `checkpoint_seconds` and when it is interrupted. The same call
-            goes on from it, to the same bits; it is removed when the fit is over.
-        checkpoint_seconds : float, default=30
+        {run_control}
 
-        Returns
-        -------
-        self
+        {returns_self}
         """
-        keeping = Keeping(checkpoint, checkpoint_seconds, (X, y, entry_weight, factors))
-        start = self._start(factors, None)
-        with self._fitting(keeping) as run:
-            run.history = self._learn_grouped(X, y, entry_weight, start, run, on_sweep)
-        return self
+        control = RunControl(on_sweep, checkpoint, checkpoint_seconds, (X, y, entry_weight, factors))
+        return self._fit(X, self._start(factors), control, entry_weight, labels=y)
 
-    def _learn_grouped(
-        self, X: Matrix, y: object, entry_weight: EntryWeight, start: Start, run: Run, on_sweep: OnSweep | None
-    ) -> History:
-        """Check, optimise on the groups, and keep the result for the samples."""
-        data = self._observed(X, entry_weight, reset=True)
-        X = data.X
-        self.classes_, index = split_labels(y, X.shape[0])
-        check_two_classes(self.classes_, "y")
-        groups = Groups.of(index, len(self.classes_))
-        sizes = self._sizes(X.shape[1], start.factors)
-        self._check_start(X, sizes, start)
-        if not start.factors:
-            self._check_rank_of_groups(sizes[0], (len(groups.counts), X.shape[1]))
-        with Workers() as workers:
-            engine = self._rows(data, workers)
-            run.unit = engine.unit
-            task = Task(sizes, self._start_in_units(start, engine.unit), (), run, on_sweep)
-            # With ‖X‖² of all samples, the loss on the means counts the scatter within the groups.
-            grouped = engine.grouped(groups.places, groups.counts) if len(self.classes_) else engine
-            state, history = self._optimise(grouped, task)
-            self._keep(engine, replace(state, codes=groups.expanded(state.codes)))
-        return history
+    def _problem(self) -> ChainProblem:
+        return ChainProblem(
+            sizes=self.n_components,
+            ties_classes=True,
+            init=self.init,
+            default_init="nndsvda",
+            random_state=self.random_state,
+            solver="hals" if self.solver == "cd" else self.solver,
+            max_iter=self.max_iter,
+            tol=self.tol,
+        )
 
-    def _check_rank_of_groups(self, size: int, shape: tuple[int, int]) -> None:
-        if len(self.classes_) and self.init in NNDSVD and size > min(shape):
-            raise ValueError(
-                f"init = '{self.init}' can only be used when n_components <= min(n_groups, n_features), where a class "
-                f"and an unlabelled sample are one group each; got {size} for {shape}."
-            )
+    @property
+    def n_components_(self) -> int:
+        """The number of features."""
+        return len(self.components_)
 
-    def _state(self) -> tuple[dict[str, Any], dict[str, list[Array]]]:
-        description, arrays = super()._state()
-        return description | described_classes(self.classes_), arrays
-
-    def _restore(self, description: dict[str, Any], arrays: dict[str, list[Array]]) -> None:
-        super()._restore(description, arrays)
-        self.classes_ = restored_classes(description)
+    def _set_learnt(self, learnt: TiedChain) -> None:
+        super()._set_learnt(learnt)
+        self.classes_ = learnt.classes

@@ -1,15 +1,14 @@
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any
+from typing import ClassVar
 
-from sklearn.utils._param_validation import Interval, StrOptions
+from deepnmf.models.network_classifier import NetworkClassifier, ReadoutName
+from deepnmf.models.parameters import Constraints, Init, KeepCodes, RandomStateLike, one_of
+from deepnmf.solvers.network_problem import NetworkProblem
+from deepnmf.solvers.problem import Layerwise
 
-from deepnmf.models.base import Init, KeepCodes, RandomStateLike
-from deepnmf.models.checks import layer_sizes, pool_sizes
-from deepnmf.models.network_estimator import NetworkEstimator, ReadoutName
 
-
-class DeepNMFNetwork(NetworkEstimator):
+class DeepNMFNetwork(NetworkClassifier):
     """Layers of NMF with sliding maxima between them and labels on top (Flenner & Hunter).
 
     Every layer fits the layer below, not the data: with X_0 = X and X_l = p(H_l), all nonnegative, it minimises
@@ -38,20 +37,12 @@ class DeepNMFNetwork(NetworkEstimator):
         What turns top codes into labels: a logistic regression on the codes that the labelled rows have without
         their labels, or B itself, as published. With "head", keep `label_weight` small: a large one gives labelled
         rows codes that no other row has, and ruins prediction.
-    init : {"random", "nndsvd", "nndsvda", "nndsvdar", "custom"} or None, default=None
-        Start of each layer. None is "nndsvd", with random components above the rank.
-    max_iter : int, default=200
-        Fine-tuning sweeps.
+    {init}
+    {max_iter}
     tol : float, default=1e-4
         Stop when the energy falls by less than this part of itself a sweep, on average over five sweeps.
-    pretrain_max_iter : int, default=50
-        Sweeps of pre-training a layer.
-    pretrain_tol : float, default=1e-4
-        Tolerance of pre-training.
-    output_layer : int, default=-1
-        The layer whose codes `transform` gives.
-    keep_codes : {"top", "all"}, default="top"
-        Whether `codes_` holds the top layer's codes or every layer's.
+    {pretraining}
+    {output}
     random_state : int, RandomState or None, default=None
     verbose : int, default=0
     warm_start : bool, default=False
@@ -80,9 +71,8 @@ class DeepNMFNetwork(NetworkEstimator):
     loss_curve_ : array of shape (n_iter_,)
         E after each sweep. With ``backprop=False`` codes move towards their own fit alone, by steps short enough that
         what this costs the layer above does not raise E; as published, it would rise.
-    n_iter_ : int
-    stop_reason_ : {"decrease", "optimality", "max_iter", "interrupted", "on_sweep"}
-    n_features_in_, feature_names_in_
+    {history}
+    {n_features}
 
     Examples
     --------
@@ -99,13 +89,10 @@ class DeepNMFNetwork(NetworkEstimator):
     True
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **NetworkEstimator._parameter_constraints,
-        "layer_sizes": ["array-like", Interval(Integral, 1, None, closed="left")],
+    _parameter_constraints: ClassVar[Constraints] = {
         "pool_size": ["array-like", Integral],
         "backprop": ["boolean"],
-        "output_layer": [Integral],
-        "keep_codes": [StrOptions({"top", "all"})],
+        "readout": [one_of("logistic", "head")],
     }
 
     def __init__(
@@ -143,20 +130,19 @@ class DeepNMFNetwork(NetworkEstimator):
         self.verbose = verbose
         self.warm_start = warm_start
 
-    def _sizes(self) -> tuple[int, ...]:
-        return layer_sizes(self.layer_sizes)
-
-    def _pool_sizes(self) -> tuple[int, ...]:
-        return pool_sizes(self.pool_size, len(self._sizes()))
-
-    @property
-    def _feeds_back(self) -> bool:  # type: ignore[override]
-        return bool(self.backprop)
-
-    @property
-    def _output_layer_index(self) -> int:  # type: ignore[override]
-        return int(self.output_layer)
-
-    @property
-    def _keeps_lower_codes(self) -> bool:  # type: ignore[override]
-        return bool(self.keep_codes == "all")
+    def _problem(self) -> NetworkProblem:
+        return NetworkProblem(
+            sizes=self.layer_sizes,
+            pool_size=self.pool_size,
+            feedback=self.backprop,  # Algorithm 3, or Algorithm 2
+            label_weight=self.label_weight,
+            readout=self.readout,
+            init=self.init,
+            random_state=self.random_state,
+            pretraining=Layerwise(self.pretrain_max_iter, self.pretrain_tol),
+            max_iter=self.max_iter,
+            tol=self.tol,
+            output_layer=self.output_layer,
+            keep_codes=self.keep_codes,
+            keeps_training_codes=self.warm_start,
+        )

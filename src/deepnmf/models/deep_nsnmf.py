@@ -1,12 +1,12 @@
 from collections.abc import Sequence
-from numbers import Real
-from typing import Any
 
-from deepnmf.models.base import DeepEstimator, Init, KeepCodes, RandomStateLike, SolverName
-from deepnmf.models.checks import per_layer
+from deepnmf.models.factorization import Factorization
+from deepnmf.models.parameters import Init, KeepCodes, RandomStateLike, SolverName
+from deepnmf.solvers.chain_problem import ChainProblem
+from deepnmf.solvers.problem import Layerwise
 
 
-class DeepNSNMF(DeepEstimator):
+class DeepNSNMF(Factorization):
     """X ≈ H_m S_m Z_m ··· S_1 Z_1, every factor nonnegative (Yu, Zhou, Cichocki & Xie, 2018).
 
     Deep nonsmooth NMF: nsNMF layer by layer, then every factor and the codes in turn (Algorithm 2 of the
@@ -14,30 +14,16 @@ class DeepNSNMF(DeepEstimator):
 
     Parameters
     ----------
-    layer_sizes : sequence of int, default=(100, 10)
-        r_1..r_m, from the data upwards.
+    {layer_sizes}
     theta : float or sequence of float in [0, 1], default=0.1
         Smoothing, one number or one a layer.
-    init : {"random", "nndsvd", "nndsvda", "nndsvdar", "custom"} or None, default=None
-        Start of each layer. None is "nndsvd", with random components above the rank.
-    solver : {"hals", "apg", "pg", "mu"}, default="hals"
-        "apg" is the paper's.
-    max_iter : int, default=200
-        Fine-tuning sweeps.
-    tol : float, default=1e-4
-        Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
-    pretrain_max_iter : int, default=50
-        Sweeps of pre-training a layer.
-    pretrain_tol : float, default=1e-4
-        Tolerance of pre-training.
-    output_layer : int, default=-1
-        The layer whose codes `transform` gives.
-    keep_codes : {"top", "all"}, default="top"
-        Whether `codes_` holds the top layer's codes or every layer's.
-    random_state : int, RandomState or None, default=None
-    verbose : int, default=0
-    warm_start : bool, default=False
-        Whether `fit` starts from the factors of the fit before instead of `init`, when there was one.
+    {init}
+    {solver}
+    {max_iter}
+    {tol}
+    {pretraining}
+    {output}
+    {run}
 
     Attributes
     ----------
@@ -53,12 +39,11 @@ class DeepNSNMF(DeepEstimator):
         ‖X - X̂‖_F.
     loss_curve_ : array of shape (n_iter_,)
         ½‖X - X̂‖² after each fine-tuning sweep.
-    n_iter_ : int
-    stop_reason_ : {"decrease", "optimality", "max_iter", "interrupted", "on_sweep"}
+    {history}
     kkt_residual_ : float
         How far from a stationary point the result is: the largest relative projected gradient of the objective, as in
         `NMF`, among the codes of the top layer and the factors.
-    n_features_in_, feature_names_in_
+    {n_features}
 
     Examples
     --------
@@ -71,11 +56,6 @@ class DeepNSNMF(DeepEstimator):
     >>> model.encode(X[:3], layer=0).shape
     (3, 40)
     """
-
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **DeepEstimator._parameter_constraints,
-        "theta": [Real, "array-like"],
-    }
 
     def __init__(
         self,
@@ -108,5 +88,17 @@ class DeepNSNMF(DeepEstimator):
         self.verbose = verbose
         self.warm_start = warm_start
 
-    def _smoothing(self, depth: int) -> tuple[float, ...]:  # equation (6), one θ a layer
-        return per_layer(self.theta, depth, "theta", 0, 1)
+    def _problem(self) -> ChainProblem:
+        return ChainProblem(
+            sizes=self.layer_sizes,
+            nonnegative=True,
+            theta=self.theta,  # equations (6) to (8), one θ a layer
+            init=self.init,
+            random_state=self.random_state,
+            pretraining=Layerwise(self.pretrain_max_iter, self.pretrain_tol),  # Algorithm 2, line 1
+            solver=self.solver,  # Algorithm 2, lines 3 to 11
+            max_iter=self.max_iter,
+            tol=self.tol,
+            output_layer=self.output_layer,
+            keep_codes=self.keep_codes,
+        )

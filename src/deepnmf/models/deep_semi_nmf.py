@@ -1,16 +1,12 @@
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
-from numpy.random import RandomState
-from sklearn.utils._param_validation import StrOptions
-
-from deepnmf.arrays import Array
-from deepnmf.engines import Engine
-from deepnmf.models.activated_estimator import ActivatedEstimator
-from deepnmf.models.base import KeepCodes, RandomStateLike, SolverName
-from deepnmf.solvers import free_start
+from deepnmf.models.factorization import Factorization
+from deepnmf.models.parameters import Constraints, FreeInit, KeepCodes, RandomStateLike, SolverName, one_of
+from deepnmf.solvers.chain_problem import ChainProblem
+from deepnmf.solvers.problem import Layerwise
 
 
-class DeepSemiNMF(ActivatedEstimator):
+class DeepSemiNMF(Factorization):
     """X ≈ H_m Z_m ··· Z_1 with H_m >= 0 and factors of any sign (Trigeorgis et al., 2017).
 
     Semi-NMF layer by layer, then Algorithm 1 of the paper: every factor by least squares, the codes by
@@ -19,8 +15,7 @@ class DeepSemiNMF(ActivatedEstimator):
 
     Parameters
     ----------
-    layer_sizes : sequence of int, default=(100, 10)
-        r_1..r_m, from the data upwards.
+    {layer_sizes}
     activation : {"identity", "stanh", "square", "sigmoid", "softplus", "relu"}, default="identity"
         g, the map between layers: X ≈ g(··· g(H_m Z_m) ···) Z_1.
     init : {"svd", "kmeans", "random", "custom"}, default="svd"
@@ -29,22 +24,11 @@ class DeepSemiNMF(ActivatedEstimator):
     solver : {"hals", "apg", "pg", "mu"}, default="hals"
         How the codes of a linear model are updated; its factors, and Z_1 below an activation, are exact least
         squares. Below an activation codes make spectral projected gradient steps.
-    max_iter : int, default=200
-        Fine-tuning sweeps.
-    tol : float, default=1e-4
-        Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
-    pretrain_max_iter : int, default=50
-        Sweeps of pre-training a layer.
-    pretrain_tol : float, default=1e-4
-        Tolerance of pre-training.
-    output_layer : int, default=-1
-        The layer whose codes `transform` gives.
-    keep_codes : {"top", "all"}, default="top"
-        Whether `codes_` holds the top layer's codes or every layer's.
-    random_state : int, RandomState or None, default=None
-    verbose : int, default=0
-    warm_start : bool, default=False
-        Whether `fit` starts from the factors of the fit before instead of `init`, when there was one.
+    {max_iter}
+    {tol}
+    {pretraining}
+    {output}
+    {run}
 
     Attributes
     ----------
@@ -60,12 +44,11 @@ class DeepSemiNMF(ActivatedEstimator):
         ‖X - X̂‖_F.
     loss_curve_ : array of shape (n_iter_,)
         ½‖X - X̂‖² after each fine-tuning sweep.
-    n_iter_ : int
-    stop_reason_ : {"decrease", "optimality", "max_iter", "interrupted", "on_sweep"}
+    {history}
     kkt_residual_ : float
         How far from a stationary point the result is: the largest relative projected gradient of the objective, as in
         `NMF`, among the codes of the top layer and the factors; with an activation there is none.
-    n_features_in_, feature_names_in_
+    {n_features}
 
     Examples
     --------
@@ -79,11 +62,9 @@ class DeepSemiNMF(ActivatedEstimator):
     (3, 10)
     """
 
-    _nonnegative = False
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **ActivatedEstimator._parameter_constraints,
-        "activation": [StrOptions({"identity", "stanh", "square", "sigmoid", "softplus", "relu"})],
-        "init": [StrOptions({"svd", "kmeans", "random", "custom"})],
+    _parameter_constraints: ClassVar[Constraints] = {
+        "activation": [one_of("identity", "stanh", "square", "sigmoid", "softplus", "relu")],
+        "init": [one_of("svd", "kmeans", "random", "custom")],
     }
 
     def __init__(
@@ -91,7 +72,7 @@ class DeepSemiNMF(ActivatedEstimator):
         layer_sizes: tuple[int, ...] = (100, 10),
         *,
         activation: Literal["identity", "stanh", "square", "sigmoid", "softplus", "relu"] = "identity",
-        init: Literal["svd", "kmeans", "random", "custom"] = "svd",
+        init: FreeInit = "svd",
         solver: SolverName = "hals",
         max_iter: int = 200,
         tol: float = 1e-4,
@@ -117,5 +98,18 @@ class DeepSemiNMF(ActivatedEstimator):
         self.verbose = verbose
         self.warm_start = warm_start
 
-    def _layer_start(self, engine: Engine, rank: int, rng: RandomState) -> tuple[Array, Array]:
-        return free_start(engine, rank, "svd" if self.init == "custom" else self.init, rng)
+    def _problem(self) -> ChainProblem:
+        return ChainProblem(
+            sizes=self.layer_sizes,
+            nonnegative=False,
+            activation=self.activation,  # section 4.2
+            init=self.init,
+            default_init="svd",
+            random_state=self.random_state,
+            pretraining=Layerwise(self.pretrain_max_iter, self.pretrain_tol),  # Algorithm 1, first loop
+            solver=self.solver,
+            max_iter=self.max_iter,  # Algorithm 1, second loop
+            tol=self.tol,
+            output_layer=self.output_layer,
+            keep_codes=self.keep_codes,
+        )

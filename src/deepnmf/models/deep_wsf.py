@@ -1,19 +1,14 @@
 from collections.abc import Sequence
-from numbers import Real
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
-from sklearn.utils._param_validation import StrOptions
-
-from deepnmf.arrays import Matrix
-from deepnmf.models.base import KeepCodes, RandomStateLike, without_solver
-from deepnmf.models.checks import per_layer
-from deepnmf.models.deep_semi_nmf import DeepSemiNMF
-from deepnmf.models.labels import split_attributes
-from deepnmf.models.supervision import label_graphs
-from deepnmf.objective import Penalty
+from deepnmf.models.factorization import Factorization
+from deepnmf.models.label_graphs import LabelGraphs
+from deepnmf.models.parameters import Constraints, FreeInit, KeepCodes, RandomStateLike, one_of
+from deepnmf.solvers.chain_problem import ChainProblem
+from deepnmf.solvers.problem import Layerwise
 
 
-class DeepWSF(DeepSemiNMF):
+class DeepWSF(Factorization):
     """Deep Semi-NMF with an attribute of the samples on each layer, as far as it is known (Trigeorgis et al., 2017).
 
     ½‖X - g(··· g(H_m Z_m) ···) Z_1‖² + ½ Σ_l λ_l Tr(H̃_lᵀ L_l H̃_l) with H̃_m = H_m >= 0 and H̃_l = g(H̃_{l+1} Z_{l+1}):
@@ -37,22 +32,11 @@ class DeepWSF(DeepSemiNMF):
         g, the map between layers.
     init : {"svd", "kmeans", "random", "custom"}, default="svd"
         Start of each layer, see `DeepSemiNMF`.
-    max_iter : int, default=200
-        Fine-tuning sweeps.
-    tol : float, default=1e-4
-        Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
-    pretrain_max_iter : int, default=50
-        Sweeps of pre-training a layer.
-    pretrain_tol : float, default=1e-4
-        Tolerance of pre-training.
-    output_layer : int, default=-1
-        The layer whose codes `transform` gives.
-    keep_codes : {"top", "all"}, default="top"
-        Whether `codes_` holds the top layer's codes or every layer's.
-    random_state : int, RandomState or None, default=None
-    verbose : int, default=0
-    warm_start : bool, default=False
-        Whether `fit` starts from the factors of the fit before instead of `init`, when there was one.
+    {max_iter}
+    {tol}
+    {pretraining}
+    {output}
+    {run}
 
     Attributes
     ----------
@@ -71,11 +55,9 @@ class DeepWSF(DeepSemiNMF):
     ((3, 32), (3, 16))
     """
 
-    _joins_samples = True
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **without_solver(DeepSemiNMF._parameter_constraints),
-        "graph_weights": [Real, "array-like"],
-        "label_graph": [StrOptions({"binary", "rbf", "dot"})],
+    _parameter_constraints: ClassVar[Constraints] = {
+        "activation": [one_of("identity", "stanh", "square", "sigmoid", "softplus", "relu")],
+        "init": [one_of("svd", "kmeans", "random", "custom")],
     }
 
     def __init__(
@@ -85,7 +67,7 @@ class DeepWSF(DeepSemiNMF):
         graph_weights: float | Sequence[float] = 1e-3,
         label_graph: Literal["binary", "rbf", "dot"] = "binary",
         activation: Literal["identity", "stanh", "square", "sigmoid", "softplus", "relu"] = "identity",
-        init: Literal["svd", "kmeans", "random", "custom"] = "svd",
+        init: FreeInit = "svd",
         max_iter: int = 200,
         tol: float = 1e-4,
         pretrain_max_iter: int = 50,
@@ -96,23 +78,33 @@ class DeepWSF(DeepSemiNMF):
         verbose: int = 0,
         warm_start: bool = False,
     ) -> None:
-        super().__init__(
-            layer_sizes,
-            activation=activation,
-            init=init,
-            max_iter=max_iter,
-            tol=tol,
-            pretrain_max_iter=pretrain_max_iter,
-            pretrain_tol=pretrain_tol,
-            output_layer=output_layer,
-            keep_codes=keep_codes,
-            random_state=random_state,
-            verbose=verbose,
-            warm_start=warm_start,
-        )
+        self.layer_sizes = layer_sizes
         self.graph_weights = graph_weights
         self.label_graph = label_graph
+        self.activation = activation
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.pretrain_max_iter = pretrain_max_iter
+        self.pretrain_tol = pretrain_tol
+        self.output_layer = output_layer
+        self.keep_codes = keep_codes
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
 
-    def _graphs(self, X: Matrix, known: object, depth: int) -> tuple[Penalty, ...]:
-        weights = per_layer(self.graph_weights, depth, "graph_weights", 0, float("inf"))
-        return label_graphs(self.label_graph, X, split_attributes(known, X.shape[0], depth), weights, range(depth))
+    def _problem(self) -> ChainProblem:
+        return ChainProblem(
+            sizes=self.layer_sizes,
+            nonnegative=False,
+            activation=self.activation,
+            penalties=(LabelGraphs(self.label_graph, self.graph_weights),),  # equation (16), one graph a layer
+            init=self.init,
+            default_init="svd",
+            random_state=self.random_state,
+            pretraining=Layerwise(self.pretrain_max_iter, self.pretrain_tol),  # Algorithm 2, by `WSF`
+            max_iter=self.max_iter,
+            tol=self.tol,
+            output_layer=self.output_layer,
+            keep_codes=self.keep_codes,
+        )

@@ -1,16 +1,32 @@
-from numbers import Real
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
-from sklearn.utils._param_validation import Interval
-
-from deepnmf.arrays import Matrix
-from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator, without_solver
-from deepnmf.models.labels import split_attributes
-from deepnmf.objective import GraphPenalty, Penalty
+from deepnmf.labels import split_attributes
+from deepnmf.models.factorization import Factorization
+from deepnmf.models.parameters import WEIGHT, Constraints, Init, RandomStateLike, between
+from deepnmf.objective import GraphPenalty, Known, Penalty, UnresolvedPenalty
 from deepnmf.objective.graphs import ClassMeans, FisherScatter
+from deepnmf.solvers.chain_problem import ChainProblem
 
 
-class DiscriminantNMF(ShallowEstimator):
+@dataclass(frozen=True)
+class ClassScatter(UnresolvedPenalty):
+    """The scatter of the codes within classes, minus that between them."""
+
+    within: float
+    between: float
+    joins_samples = True
+
+    def resolved(self, known: Known, depth: int) -> Sequence[Penalty]:
+        """The scatter of the classes that are known."""
+        (places,) = split_attributes(known.labels, known.X.shape[0], 1)
+        if not (places >= 0).any() or not (self.within or self.between):
+            return ()
+        return (GraphPenalty(FisherScatter(ClassMeans(places), self.within, self.between), 1.0, 0),)
+
+
+class DiscriminantNMF(Factorization):
     """NMF whose codes scatter little within classes and much between them, after Fisher (Zafeiriou et al., 2006).
 
     ½‖X - HZ‖² + (γ/2) Σ_i ‖h_i - m_c‖² - (δ/2) Σ_c n_c ‖m_c - m‖² over the labelled rows, all >= 0, with m_c the class
@@ -20,20 +36,16 @@ class DiscriminantNMF(ShallowEstimator):
 
     Parameters
     ----------
-    n_components : int, default=10
+    {n_components}
     within_weight : float, default=0.1
         γ.
     between_weight : float, default=0.1
         δ, below 1: from there on spreading the means would gain more than it costs the fit.
     init : {"nndsvd", "nndsvda", "nndsvdar", "random", "custom"} or None, default=None
         Start; None is "nndsvda".
-    max_iter : int, default=200
-    tol : float, default=1e-4
-        Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
-    random_state : int, RandomState or None, default=None
-    verbose : int, default=0
-    warm_start : bool, default=False
-        Whether `fit` starts from the factors of the fit before instead of `init`, when there was one.
+    {max_iter}
+    {tol}
+    {run}
 
     Attributes
     ----------
@@ -50,12 +62,9 @@ class DiscriminantNMF(ShallowEstimator):
     (3, 16)
     """
 
-    _default_init = "nndsvda"
-    _joins_samples = True
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **without_solver(ShallowEstimator._parameter_constraints),
-        "within_weight": [Interval(Real, 0, None, closed="left")],
-        "between_weight": [Interval(Real, 0, 1, closed="left")],
+    _parameter_constraints: ClassVar[Constraints] = {
+        "within_weight": [WEIGHT],
+        "between_weight": [between(0, 1, closed="left")],
     }
 
     def __init__(
@@ -81,9 +90,13 @@ class DiscriminantNMF(ShallowEstimator):
         self.verbose = verbose
         self.warm_start = warm_start
 
-    def _graphs(self, X: Matrix, known: object, depth: int) -> tuple[Penalty, ...]:
-        (places,) = split_attributes(known, X.shape[0], 1)
-        if not (places >= 0).any() or not (self.within_weight or self.between_weight):
-            return ()
-        scatter = FisherScatter(ClassMeans(places), float(self.within_weight), float(self.between_weight))
-        return (GraphPenalty(scatter, 1.0, 0),)
+    def _problem(self) -> ChainProblem:
+        return ChainProblem(
+            sizes=self.n_components,
+            penalties=(ClassScatter(float(self.within_weight), float(self.between_weight)),),
+            init=self.init,
+            default_init="nndsvda",
+            random_state=self.random_state,
+            max_iter=self.max_iter,
+            tol=self.tol,
+        )

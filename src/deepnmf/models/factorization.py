@@ -1,119 +1,172 @@
-"""What every model has in common: fitting wholly or not at all, encoding, decoding, scoring, naming, saving."""
+"""What every model has in common: it fits wholly or not at all, encodes, decodes, scores, names and saves."""
 
 import os
-import warnings
 from abc import abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
-from numbers import Integral, Real
-from typing import Any
+from collections.abc import Sequence
+from numbers import Integral
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import _check_n_features, check_array, check_is_fitted, validate_data
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Engine, Workers, is_on_cluster, is_streamed, row_source, rows_of
-from deepnmf.engines.scaling import check_bent
-from deepnmf.masks import check_unmasked, mask_of, with_holes
-from deepnmf.models.checks import FLOATS, check_any_observed, check_observed_non_negative
-from deepnmf.models.entry_weights import EntryWeight, Observed, observed
-from deepnmf.models.layout import Arrays, Layout
-from deepnmf.models.resuming import Keeping
+from deepnmf.checks import FLOATS, as_matrices
+from deepnmf.engines import Workers
+from deepnmf.engines.scaling import check_batch, in_units
+from deepnmf.masks import check_unmasked
+from deepnmf.models.input_data import EntryWeight, Observed, observed, rows, validated
+from deepnmf.models.parameters import Constraints, complete
+from deepnmf.models.run_control import RunControl, fitting
 from deepnmf.models.saving import save
-from deepnmf.solvers import Run, decoded_residual_norm
+from deepnmf.objective import Known
+from deepnmf.solvers import OnSweep, Run
+from deepnmf.solvers.problem import Fit, Problem, Start
+
+
+def _learns_in_batches(model: "Factorization") -> bool:
+    if not model._problem().learns_in_batches:
+        raise AttributeError(
+            f"{type(model).__name__} as it is set cannot learn in batches, for its rows depend on each other: "
+            "it has no partial_fit."
+        )
+    return True
+
+
+def _projects(model: "Factorization") -> bool:
+    return model._problem().projects
 
 
 class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Any factorization of X, once the model says how it learns and how its layers encode and decode."""
+    """A factorization of X. A model has a constructor, and says by `_problem` what is fitted."""
 
-    _nonnegative = True
-    _masks_nan = False
-    _streams = True  # whether rows that are not in memory will do
-    _distributes = False  # whether rows of a dask array will do
-    _has_units = True  # whether data in other units have the same model in other units
-    _output_layer_index = -1
-    _unit = 1.0  # what the data of the last fit were divided by
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012 - scikit-learn's name and form
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-        "warm_start": ["boolean"],
-    }
+    _parameter_constraints: ClassVar[Constraints]
+    _learnt: Any  # what the fit has learnt, a `Learnt`
+    _memory: Any = None  # what `partial_fit` goes on from
 
-    # ------------------------------------------------------------------ what a model says of itself
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        complete(cls)
 
     @abstractmethod
-    def _encoded(self, engine: Engine, layer: int) -> Array:
-        """Codes of the engine's rows at a layer, with the factors fixed."""
-
-    @abstractmethod
-    def _decoded(self, H: Array, layer: int) -> Array:
-        """Data that codes of a layer stand for."""
-
-    def _residual(self, engine: Engine, codes: Array, layer: int) -> float:
-        """‖X - X̂‖_F for codes of a layer."""
-        return decoded_residual_norm(engine, codes, partial(self._decoded, layer=layer))
-
-    @abstractmethod
-    def _state(self) -> tuple[dict[str, Any], dict[str, list[Array]]]:
-        """What a file must hold beside parameters, codes and history: a description, and lists of arrays."""
-
-    @abstractmethod
-    def _layout(self, description: dict[str, Any], arrays: Arrays, n_samples: int) -> Layout:
-        """What the arrays of `_state` must be like, from a file that may say anything."""
-
-    @abstractmethod
-    def _restore(self, description: dict[str, Any], arrays: dict[str, list[Array]]) -> None:
-        """Take up what `_state` gave."""
+    def _problem(self) -> Problem:
+        """What is fitted, by the parameters alone: it says which data the model takes before there are any."""
 
     # ------------------------------------------------------------------------------------- fitting
 
-    @contextmanager
-    def _fitting(self, keeping: Keeping) -> Iterator[Run]:
-        """Check the parameters and let a fit set `run.history`; one that fails leaves the model as it was.
+    def fit(
+        self,
+        X: Matrix,
+        y: object = None,
+        *,
+        entry_weight: EntryWeight = None,
+        factors: Sequence[Array] | None = None,
+        codes: Array | None = None,
+        on_sweep: OnSweep | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_seconds: float = 30,
+    ) -> Self:
+        """Learn the factors.
 
-        The first Ctrl-C ends the sweeps, and the fit with what they have reached: during the start, with the start
-        itself. The second one ends the fit by a KeyboardInterrupt, as one that fails.
+        Parameters
+        ----------
+        {X}
+        y : labels, optional
+            What is known of the samples, for models that learn from it, see there; ignored by the others.
+        {entry_weight}
+        {factors}
+        {codes}
+        {run_control}
+
+        {returns_self}
         """
-        before = dict(self.__dict__)
-        try:
-            self._validate_params()
-            run = Run(int(self.verbose), keeping.checkpoints(self))
-            with run.heeding_interrupts():
-                yield run
-        except BaseException:
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
-        if run.checkpoints is not None and not run.ended:
-            run.checkpoints.finish()
-        history = run.history
-        self._give_back(run.unit)
-        self.loss_curve_ = np.array([run.shown(loss) for loss in history.losses])
-        self.n_iter_ = len(history.losses)
-        self.stop_reason_ = history.stop_reason
-        # As in scikit-learn, a fit that converges in its last sweep warns too: which one that is may hang on rounding.
-        if self.tol > 0 and (history.stop_reason == "max_iter" or self.n_iter_ == self.max_iter):
-            message = f"Maximum number of iterations {self.max_iter} reached. Increase it to improve convergence."
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)
+        control = RunControl(on_sweep, checkpoint, checkpoint_seconds, (X, y, entry_weight, factors, codes))
+        return self._fit(X, self._start(factors, codes), control, entry_weight, labels=y)
 
-    def _begins_warm(self, *given: object) -> bool:
-        """Whether a fit starts from the one before: where there was one, and no start is given."""
-        return bool(self.warm_start) and hasattr(self, "factors_") and all(part is None for part in given)
+    def _start(self, factors: Sequence[Array] | None = None, codes: Array | None = None) -> Start:
+        """What is given to start from, or the fit before."""
+        if factors is None and codes is None and self.warm_start and hasattr(self, "factors_"):
+            return Start(before=self._learnt)
+        return Start(as_matrices(factors) or (), codes)
 
-    def _give_back(self, unit: float) -> None:
-        """Bring what was learnt from data divided by `unit` into the units of the data."""
-        self._unit = unit
-        if unit != 1:
-            self.codes_: list[Array] = [codes * unit for codes in self.codes_]
-            self.reconstruction_err_ *= unit
+    def _fit(
+        self, X: Matrix, start: Start, control: RunControl, entry_weight: EntryWeight = None, **known: Any
+    ) -> Self:
+        with fitting(self, control) as run:
+            problem, whom = self._problem(), type(self).__name__
+            data = observed(self, problem, X, entry_weight, reset=True)
+            problem.check(data.X, start, whom)
+            with Workers() as workers:  # scikit-learn's neighbours limit BLAS too: only within our limit is that undone
+                engine = rows(problem, data, workers, whom)
+                run.unit = engine.unit
+                bound = problem.bind(engine, Known(in_units(data.X, engine.unit), **known), start)
+                self._keep(bound.fit(engine, start, run), run)
+        return self
+
+    def _keep(self, fit: Fit, run: Run) -> None:
+        """Set the fitted attributes."""
+        self._set_learnt(fit.learnt)
+        self.codes_, self.reconstruction_err_, self._memory = fit.codes, fit.error, fit.memory
+        self.loss_curve_ = np.array([run.shown(loss) for loss in fit.history.losses])
+        self.n_iter_, self.stop_reason_ = len(fit.history.losses), fit.history.stop_reason
+        self.__dict__.pop("kkt_residual_", None)
+        if fit.certificate is not None:
+            self.kkt_residual_ = fit.certificate
+
+    def _set_learnt(self, learnt: Any) -> None:
+        """Show what was learnt; a model with more to show adds it."""
+        self._learnt = learnt
+        self.factors_, self.features_ = list(learnt.factors), learnt.features()
+        self.components_ = self.features_[-1]
+
+    @available_if(_learns_in_batches)  # type: ignore[untyped-decorator]
+    def partial_fit(self, X: Matrix, y: object = None) -> Self:
+        """Learn from a batch of rows, and go on from what was learnt before.
+
+        The first batch is fitted as by `fit`, with its start and its pre-training. After that the factors are fitted to
+        statistics of all batches, in which older ones fade: about an eighth of the rows so far count. Several epochs
+        over batches in random order come near a fit of all rows at once; larger batches come nearer. `codes_` and
+        `reconstruction_err_` are those of the last batch; its loss is added to `loss_curve_`. After the second one
+        there is no `kkt_residual_`: the factors are then those of statistics, not of an objective of the batch.
+
+        Parameters
+        ----------
+        {plain_X}
+        y : ignored
+
+        {returns_self}
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_digits
+        >>> from deepnmf import NMF
+        >>> X = load_digits().data
+        >>> model = NMF(16, random_state=0)
+        >>> for batch in np.array_split(X, 4):
+        ...     model = model.partial_fit(batch)
+        >>> model.transform(X).shape
+        (1797, 16)
+        """
+        if not hasattr(self, "factors_"):
+            self.fit(X)
+            self.n_samples_seen_ = self.codes_[-1].shape[0]
+            return self
+        self._validate_params()
+        problem, unit = self._problem(), self._learnt.unit
+        data = observed(self, problem, X, None, reset=False)
+        with Workers() as workers:
+            engine = rows(problem, data, workers, type(self).__name__, unit)
+            check_batch(engine)
+            bound = problem.bind(engine, Known(data.X), Start(before=self._learnt))
+            fit = bound.learn_batch(engine, self._learnt, self.codes_[-1], self._memory)
+        losses, n_iter = self.loss_curve_, self.n_iter_
+        self._keep(fit, Run(unit=unit))
+        self.n_samples_seen_ = self._memory.n_seen
+        self.loss_curve_, self.n_iter_ = np.append(losses, self.loss_curve_), n_iter + 1
+        return self
 
     # ------------------------------------------------------------------------------------- at work
 
@@ -129,16 +182,14 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     ) -> Array:
         """Fit, then return what `transform` gives for the same rows.
 
-        Codes as the optimisation left them are in `codes_`.
+        Codes as the optimization left them are in `codes_`.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        {plain_X}
         y, entry_weight, **fit_params : see `fit`
 
-        Returns
-        -------
-        array of shape (n_samples, n_features_out)
+        {returns_codes}
         """
         weights = {} if entry_weight is None else {"entry_weight": entry_weight}
         return self.fit(X, y, **weights, **fit_params).transform(X, **weights)
@@ -152,15 +203,12 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        entry_weight : None, "stored", array or sparse matrix of the shape of X
-            See `fit`.
+        {plain_X}
+        entry_weight : see `fit`
 
-        Returns
-        -------
-        array of shape (n_samples, n_features_out)
+        {returns_codes}
         """
-        return self.encode(X, self._output_layer_index, entry_weight)
+        return self.encode(X, self._problem().output_layer, entry_weight)
 
     def inverse_transform(self, X: Array) -> Array:
         """Data that codes of `output_layer` stand for: what `transform` left out as unobserved is filled in.
@@ -169,32 +217,54 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         ----------
         X : array of shape (n_samples, n_features_out)
 
-        Returns
-        -------
-        array of shape (n_samples, n_features)
+        {returns_data}
         """
-        return self.decode(X, self._output_layer_index)
+        return self.decode(X, self._problem().output_layer)
 
     def encode(self, X: Matrix, layer: int = -1, entry_weight: EntryWeight = None) -> Array:
         """Codes of the rows of X at any layer.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-        layer : int
-            Index into `features_`; -1 is the top layer.
-        entry_weight : None, "stored", array or sparse matrix of the shape of X
-            See `fit`.
+        {plain_X}
+        {layer}
+        entry_weight : see `fit`
 
-        Returns
-        -------
-        array of shape (n_samples, size of the layer)
+        {returns_layer_codes}
+        """
+        return self._encoded(X, layer, entry_weight)
+
+    def _encoded(self, X: Matrix, layer: int, entry_weight: EntryWeight, **known: Any) -> Array:
+        check_is_fitted(self)
+        layer, problem = self._layer(layer), self._problem()
+        data = observed(self, problem, X, entry_weight, reset=False)
+        with Workers() as workers:
+            engine = rows(problem, data, workers, type(self).__name__, unit=1.0)
+            return self._learnt.encode(engine, layer, **known)
+
+    @available_if(_projects)  # type: ignore[untyped-decorator]
+    def project(self, X: Matrix, layer: int = -1) -> Array:
+        """Codes of the rows of X by the pseudo-inverse of a layer's features, X C_l⁺; for chains only.
+
+        One product and nothing to solve, but codes may be negative, and penalties do not count: `encode` gives the
+        codes the model is about.
+
+        Parameters
+        ----------
+        {plain_X}
+        {layer}
+
+        {returns_layer_codes}
         """
         check_is_fitted(self)
-        layer = self._layer(layer)
-        data = self._observed(X, entry_weight, reset=False)
+        problem = self._problem()
+        inverse = np.linalg.pinv(self._learnt.linear_decoder(self._layer(layer)))
+        X = validated(self, problem, X, reset=False)
         with Workers() as workers:
-            return self._encoded(self._rows(data, workers, unit=1.0), layer)
+            engine = rows(problem, Observed(X), workers, type(self).__name__, unit=1.0)
+            if not engine.is_complete:
+                raise ValueError("X has NaN, and project multiplies whole rows; encode leaves out what is missing.")
+            return engine.project(inverse.T)
 
     def decode(self, H: Array, layer: int = -1) -> Array:
         """Data that codes of any layer stand for.
@@ -202,12 +272,9 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Parameters
         ----------
         H : array of shape (n_samples, size of the layer)
-        layer : int
-            Index into `features_`; -1 is the top layer.
+        {layer}
 
-        Returns
-        -------
-        array of shape (n_samples, n_features)
+        {returns_data}
         """
         check_is_fitted(self)
         layer = self._layer(layer)
@@ -216,17 +283,16 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         size = len(self.factors_[layer])
         if H.shape[1] != size:
             raise ValueError(f"Codes have {H.shape[1]} columns, but layer {layer} of this model has {size} features.")
-        return self._decoded(H, layer)
+        return self._learnt.decode(H, layer)
 
     def score(self, X: Matrix, y: object = None, entry_weight: EntryWeight = None) -> float:
         """Share of ‖X‖² that the model explains, 1 - ‖X - X̂‖² / ‖X‖², over the observed entries.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        {plain_X}
         y : ignored
-        entry_weight : None, "stored", array or sparse matrix of the shape of X
-            See `fit`.
+        entry_weight : see `fit`
 
         Returns
         -------
@@ -234,11 +300,12 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             1 is a perfect reconstruction; 0 is as good as all zeros.
         """
         check_is_fitted(self)
-        data = self._observed(X, entry_weight, reset=False)
+        problem = self._problem()
+        data = observed(self, problem, X, entry_weight, reset=False)
         with Workers() as workers:
-            engine = self._rows(data, workers)
-            layer = self._layer(self._output_layer_index)
-            error = self._residual(engine, self._encoded(engine, layer), layer)
+            engine = rows(problem, data, workers, type(self).__name__)
+            layer = self._layer(problem.output_layer)
+            error = self._learnt.residual(engine, self._learnt.encode(engine, layer), layer)
         return 1 - error**2 / engine.sqnorm if engine.sqnorm > 0 else 1.0
 
     def top_features(self, layer: int = -1, n: int = 10) -> list[list[tuple[str, float]]]:
@@ -246,8 +313,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
         Parameters
         ----------
-        layer : int
-            Index into `features_`; -1 is the top layer.
+        {layer}
         n : int
             How many to name.
 
@@ -268,8 +334,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
         Parameters
         ----------
-        path : str or path
-            The file; it is written beside and moved into place, so that it is never half there.
+        {path}
         """
         save(self, path)
 
@@ -278,12 +343,9 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
         Parameters
         ----------
-        path : str or path
-            The file; it is written beside and moved into place, so that it is never half there.
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Data to show the model at work on.
-        y : array-like of shape (n_samples,), optional
-            Labels, -1, None or NaN where unknown.
+        {path}
+        X, y
+            Data to show the model at work on, and labels of its rows, if there are any.
         **content
             How it is shown, such as ``image_shape=(8, 8)``: see `deepnmf.report.write_report`.
         """
@@ -291,82 +353,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
         deepnmf.report.write_report(self, path, X, y, **content)
 
-    # ------------------------------------------------------------------------------- checking input
-
-    def _rows(self, data: Observed, workers: Workers, unit: float | None = None) -> Engine:
-        """Return what passes over the rows, divided by `unit`, or by what makes their size an ordinary one."""
-        unit = unit if self._has_units else 1.0
-        engine = rows_of(*data, workers=workers, nonnegative=self._nonnegative, unit=unit)
-        if not self._has_units:
-            check_bent(engine, type(self).__name__)
-        return engine
-
-    def _observed(self, X: Matrix, entry_weight: EntryWeight, *, reset: bool) -> Observed:
-        """Check X and the weights of its entries."""
-        X = self._validated(X, reset=reset)
-        if entry_weight is not None and not self._masks_nan:
-            raise ValueError(f"{type(self).__name__} as it is set cannot weigh entries: entry_weight must be None.")
-        if is_streamed(X) or is_on_cluster(X):
-            if entry_weight is not None:
-                raise ValueError("entry_weight needs X in memory, got rows that are read block by block.")
-            return Observed(X)
-        data = observed(X, entry_weight)
-        if reset:
-            check_any_observed(*data)
-        return data
-
-    def _validated(self, X: Matrix, *, reset: bool) -> Matrix:
-        if not self._masks_nan and mask_of(X) is not None:
-            raise ValueError(
-                f"X has masked entries, and {type(self).__name__} as it is set cannot leave any out: fill them first."
-            )
-        X = with_holes(X)
-        elsewhere = self._elsewhere(X)
-        return self._checked_in_memory(X, reset=reset) if elsewhere is None else self._checked_shape(elsewhere, reset)
-
-    def _elsewhere(self, X: Matrix) -> Matrix | None:
-        """X as rows to be read, or on a cluster; None where it is in memory."""
-        if is_on_cluster(X):
-            if not self._distributes:
-                raise ValueError(f"{type(self).__name__} as it is set takes no dask arrays: rows depend on each other.")
-            from deepnmf.engines.cluster import checked  # noqa: PLC0415 - dask is imported for its own arrays only
-
-            return checked(X)
-        if isinstance(X, np.memmap) and not self._streams:
-            return None
-        source = row_source(X)
-        if source is not None and not self._streams:
-            raise ValueError(f"{type(self).__name__} needs X in memory, got rows that are read block by block.")
-        return source
-
-    def _checked_shape(self, X: Matrix, reset: bool) -> Matrix:
-        """Check what can be known of rows before they are read; the rest is checked in the first pass."""
-        if X.dtype.kind not in "biuf":
-            raise ValueError(f"X holds {X.dtype}, and real numbers are expected.")
-        fewest = 2 if reset else 1
-        if X.shape[0] < fewest or X.shape[1] < 1:
-            raise ValueError(f"X has shape {X.shape}, and at least {fewest} samples and a feature are expected.")
-        _check_n_features(self, X, reset=reset)
-        return X
-
-    def _checked_in_memory(self, X: Matrix, *, reset: bool) -> Matrix:
-        X = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=FLOATS,
-            ensure_min_samples=2 if reset else 1,
-            ensure_all_finite="allow-nan" if self._masks_nan and not sparse.issparse(X) else True,
-        )
-        if not sparse.issparse(X):
-            X = np.require(X, requirements=["C", "A"])  # other layouts are multiplied in another order, to other bits
-        elif not X.has_canonical_format:
-            X = X.copy()  # the user's matrix is not ours to tidy up
-            X.sum_duplicates()
-        if self._nonnegative:
-            check_observed_non_negative(X, f"{type(self).__name__} (input X)")
-        return X
+    # ------------------------------------------------------------------------------------- its layers
 
     def _layer(self, layer: int) -> int:
         depth = len(self.factors_)
@@ -378,12 +365,12 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     @property
     def _n_features_out(self) -> int:
-        return len(self.factors_[self._output_layer_index])
+        return len(self.factors_[self._problem().output_layer])
 
     def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.positive_only = self._nonnegative
+        tags, problem = super().__sklearn_tags__(), self._problem()
+        tags.input_tags.positive_only = problem.nonnegative
         tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = self._masks_nan
+        tags.input_tags.allow_nan = problem.masks_nan
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -1,45 +1,27 @@
 import os
 from collections.abc import Sequence
-from dataclasses import replace
-from itertools import pairwise
-from numbers import Integral, Real
-from typing import Any, Literal, Self
+from numbers import Integral
+from typing import Any, ClassVar, Literal, Self
 
-import numpy as np
-from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Engine, Workers
-from deepnmf.models.base import KeepCodes, RandomStateLike
-from deepnmf.models.checks import check_output_layer, check_rank, check_warm_start, factor_shapes, layer_sizes
-from deepnmf.models.entry_weights import Observed
 from deepnmf.models.factorization import Factorization
-from deepnmf.models.labels import UNKNOWN, described_classes, one_hot, restored_classes, split_labels
-from deepnmf.models.layout import Arrays, Expected, Layout
-from deepnmf.models.resuming import Keeping
-from deepnmf.objective import ACTIVATIONS, Activation
-from deepnmf.objective.chain import inverse_norms
-from deepnmf.objective.ladder import Ladder
-from deepnmf.objective.two_sided_model import TwoSided
-from deepnmf.solvers import (
-    NNDSVD,
-    History,
-    Labels,
-    LayerwisePlan,
-    OnSweep,
-    Run,
-    TwoSidedDescent,
-    deep_start,
-    encode_two_sided,
-    minimise,
-    shallow_start,
+from deepnmf.models.parameters import (
+    COUNT,
+    Constraints,
+    KeepCodes,
+    RandomStateLike,
+    between,
+    one_of,
 )
+from deepnmf.models.run_control import RunControl
+from deepnmf.solvers import OnSweep
+from deepnmf.solvers.problem import Layerwise
+from deepnmf.solvers.two_sided_problem import LearntTwoSided, TwoSidedProblem
 
-THROUGH_ZERO = ("sigmoid", "softplus")  # on arguments >= 0 they stay above f(0): shifted, so that 0 stands for nothing
-MAPS = ("square", "identity", "relu", "tanh", *THROUGH_ZERO)
+MAPS = ("square", "identity", "relu", "tanh", "sigmoid", "softplus")
 
 
 def _was_fitted_with_labels(model: "GDNMF") -> bool:
@@ -77,7 +59,7 @@ class GDNMF(Factorization):
         never have.
     init : {"random", "nndsvd", "nndsvda", "nndsvdar"} or None, default=None
         Start of each layer of the pre-training. None is "nndsvd", with random components above the rank.
-    max_iter : int, default=200
+    {max_iter}
     tol : float, default=1e-2
         Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
     pretrain_max_iter : int, default=20
@@ -113,15 +95,14 @@ class GDNMF(Factorization):
         ‖X - X̂‖_F.
     loss_curve_ : array of shape (n_iter_,)
         The objective after each sweep.
-    n_iter_ : int
-    stop_reason_ : {"decrease", "optimality", "max_iter", "interrupted", "on_sweep"}
+    {history}
     classes_ : array of shape (n_classes,)
         The known labels, sorted; only where there were some.
     transduction_ : array of shape (n_samples,)
         Labels of the training rows: known ones their own, others that of the highest score.
     label_factors_ : list of two arrays
         U and V.
-    n_features_in_, feature_names_in_
+    {n_features}
 
     Notes
     -----
@@ -144,21 +125,15 @@ class GDNMF(Factorization):
     (5,)
     """
 
-    _has_units = False  # activations bend what is large otherwise than what is small
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **Factorization._parameter_constraints,
-        "layer_sizes": ["array-like", Interval(Integral, 1, None, closed="left"), None],
-        "basis_sizes": ["array-like", Interval(Integral, 1, None, closed="left"), None],
-        "decay": [Interval(Real, 0, 1, closed="right")],
-        "depth": [Interval(Integral, 1, 1000, closed="both")],
-        "paths": [StrOptions({"both", "deep", "shallow"})],
-        "activation": [StrOptions(set(MAPS))],
-        "label_weight": [Interval(Real, 0, None, closed="left")],
-        "init": [StrOptions({*NNDSVD, "random"}), None],
-        "pretrain_max_iter": [Interval(Integral, 0, None, closed="left")],
-        "pretrain_tol": [Interval(Real, 0, None, closed="left")],
-        "output_layer": [Integral],
-        "keep_codes": [StrOptions({"top", "all"})],
+    _learnt: LearntTwoSided
+    _parameter_constraints: ClassVar[Constraints] = {
+        "layer_sizes": ["array-like", COUNT, None],
+        "basis_sizes": ["array-like", COUNT, None],
+        "decay": [between(0, 1, closed="right")],
+        "depth": [between(1, 1000, kind=Integral)],
+        "paths": [one_of("both", "deep", "shallow")],
+        "activation": [one_of(*MAPS)],
+        "init": [one_of("nndsvd", "nndsvda", "nndsvdar", "random"), None],
     }
 
     def __init__(
@@ -200,9 +175,25 @@ class GDNMF(Factorization):
         self.verbose = verbose
         self.warm_start = warm_start
 
-    # ------------------------------------------------------------------------------------- fitting
+    def _problem(self) -> TwoSidedProblem:
+        return TwoSidedProblem(
+            sizes=self.layer_sizes,
+            basis_sizes=self.basis_sizes,
+            decay=self.decay,
+            depth=self.depth,
+            paths=self.paths,
+            activation=self.activation,
+            label_weight=self.label_weight,
+            init=self.init,
+            random_state=self.random_state,
+            pretraining=Layerwise(self.pretrain_max_iter, self.pretrain_tol),
+            max_iter=self.max_iter,
+            tol=self.tol,
+            output_layer=self.output_layer,
+            keep_codes=self.keep_codes,
+        )
 
-    def fit(
+    def fit(  # type: ignore[override]
         self,
         X: Matrix,
         y: Any = None,
@@ -216,138 +207,23 @@ class GDNMF(Factorization):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), nonnegative
-        y : array-like of shape (n_samples,), optional
-            Labels, numbers or text; -1, None and NaN are unknown ones.
-        on_sweep : callable, optional
-            ``on_sweep(sweep, loss)``, called after each fine-tuning sweep; returning True stops.
-        checkpoint : path, optional
-            A file that keeps where the fit is, every `checkpoint_seconds` and when it is interrupted. The same call
-            goes on from it, to the same bits; it is removed when the fit is over.
-        checkpoint_seconds : float, default=30
+        {labels}
+        {run_control}
 
-        Returns
-        -------
-        self
+        {returns_self}
         """
-        keeping = Keeping(checkpoint, checkpoint_seconds, (X, y))
-        with self._fitting(keeping) as run:
-            run.history = self._learn(X, y, run, on_sweep)
-        return self
+        control = RunControl(on_sweep, checkpoint, checkpoint_seconds, (X, y))
+        return self._fit(X, self._start(), control, labels=y)
 
-    def _learn(self, X: Matrix, y: Any, run: Run, on_sweep: OnSweep | None) -> History:
-        """Check, optimise, and keep the result."""
-        X = self._validated(X, reset=True)
-        sizes, basis_sizes = self._sizes(X.shape[1])
-        self._check_start(X.shape, sizes, basis_sizes)
-        classes, index = split_labels(y, X.shape[0])
-        with Workers() as workers:
-            engine = self._rows(Observed(X), workers)
-            descent = TwoSidedDescent(engine, _labels(index, len(classes), X.dtype), float(self.label_weight))
-            start = self._begin(engine, sizes, basis_sizes, classes, run)
-            state, history = minimise(
-                descent.advance, descent.start(*start), max_iter=self.max_iter, tol=self.tol, run=run, on_sweep=on_sweep
-            )
-            self._keep(engine, state.codes, state.model)
-            self._keep_labels(classes, index)
-        return history
-
-    def _sizes(self, n_features: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return r_1..r_m of features and basis."""
-        sizes = self._decayed(n_features) if self.layer_sizes is None else layer_sizes(self.layer_sizes)
-        sizes = sizes[-1:] if self.paths == "shallow" else sizes
-        check_output_layer(int(self.output_layer), len(sizes))
-        return sizes, sizes if self.basis_sizes is None else layer_sizes(self.basis_sizes, "basis_sizes")
-
-    def _decayed(self, n_features: int) -> tuple[int, ...]:
-        sizes = [n_features]
-        for _ in range(self.depth):
-            sizes.append(max(1, round(self.decay * sizes[-1])))
-        return tuple(sizes[1:])
-
-    def _check_start(self, shape: tuple[int, int], sizes: tuple[int, ...], basis_sizes: tuple[int, ...]) -> None:
-        if self._begins_warm():
-            found = [*self.factors_, *self.basis_factors_, self.shallow_components_]
-            across = (0, 0) if self.paths == "shallow" else (sizes[0], *basis_sizes)
-            layers = factor_shapes(shape[1], sizes)
-            n_shallow = 0 if self.paths == "deep" else sizes[-1]
-            check_warm_start(found, [*layers, *pairwise((*across, shape[1])), (n_shallow, shape[1])])
-        elif self.init is not None and self.init != "random":
-            check_rank(self.init, shape, sizes)
-
-    def _begin(
-        self, engine: Engine, sizes: tuple[int, ...], basis_sizes: tuple[int, ...], classes: Array, run: Run
-    ) -> tuple[Array, TwoSided]:
-        """Go on from the fit before, or pre-train."""
-        if not self._begins_warm():
-            return self._pretrained(engine, sizes, basis_sizes, len(classes), run)
-        features, basis = (replace(side, activation=self._map) for side in (self._model.features, self._model.basis))
-        same_classes = np.array_equal(getattr(self, "classes_", np.empty(0)), classes)
-        head = self._model.head if same_classes else np.zeros((len(self._model.head), len(classes)))
-        model = _cast(replace(self._model, features=features, basis=basis, head=head), np.float64)
-        return encode_two_sided(engine, model, self.components_), model
-
-    def _pretrained(
-        self, engine: Engine, sizes: tuple[int, ...], basis_sizes: tuple[int, ...], n_classes: int, run: Run
-    ) -> tuple[Array, TwoSided]:
-        """Fit NMF in the middle, then each side layer by layer."""
-        rng = check_random_state(self.random_state)
-        init = self.init or "nndsvd"
-        plan = LayerwisePlan.of_nonnegative_layers(init, rng, self.pretrain_max_iter, self.pretrain_tol, run)
-        if self.paths == "shallow":
-            return shallow_start(engine, sizes[-1], plan, n_classes)
-        shallow = self.paths == "both"
-        return deep_start(engine, sizes, basis_sizes, self._map, plan, shallow=shallow, n_classes=n_classes)
-
-    @property
-    def _map(self) -> Activation:
-        g = ACTIVATIONS[self.activation]
-        return g.through_zero() if self.activation in THROUGH_ZERO else g
-
-    # --------------------------------------------------------------------------- what a fit leaves
-
-    def _keep(self, engine: Engine, codes: Array, model: TwoSided) -> None:
-        """Bring the result into the scale that is handed out and set the fitted attributes."""
-        scale = self._scale(codes, model)
-        codes = (codes / scale).astype(codes.dtype, copy=False)
-        self._set_model(model.rescaled(scale), engine.dtype)
-        self.reconstruction_err_ = self._residual(engine, codes, len(self.factors_) - 1)
-        self.codes_ = self._with_lower_codes(codes) if self.keep_codes == "all" else [codes]
-
-    def _scale(self, codes: Array, model: TwoSided) -> Array:
-        """Return what codes are divided by."""
-        if self.paths == "shallow":
-            return inverse_norms(model.W)
-        sizes = np.sqrt(np.mean(np.square(codes, dtype=np.float64), axis=0))
-        return np.where(sizes > 0, sizes, 1.0)
-
-    def _set_model(self, model: TwoSided, dtype: Any) -> None:
-        self._model = _cast(model, dtype)
-        decoder = self._model.decoder[: model.n_deep]
-        self.factors_ = [self._model.W] if self.paths == "shallow" else [decoder, *self._model.features.factors]
-        self.basis_factors_ = [self._model.S, *(Z.T for Z in self._model.basis.factors), self._model.F]
-        self.shallow_components_ = self._model.W
-        self.label_factors_ = np.split(self._model.head, [model.n_deep])
-        self.features_ = [self._decoded(np.eye(len(Z), dtype=dtype), layer) for layer, Z in enumerate(self.factors_)]
-        self.components_ = self.features_[-1]
-
-    def _with_lower_codes(self, codes: Array) -> list[Array]:
-        values = self._model.features.trace(codes).values
-        return [codes] if self.paths == "shallow" else values[::-1]
-
-    def _keep_labels(self, classes: Array, index: Array) -> None:
+    def _set_learnt(self, learnt: LearntTwoSided) -> None:
+        super()._set_learnt(learnt)
+        self.basis_factors_, self.shallow_components_ = learnt.basis_factors, learnt.model.W
+        self.label_factors_ = learnt.label_factors
         for name in ("classes_", "transduction_"):
             self.__dict__.pop(name, None)
-        if not len(classes):
-            return
-        best = self._scored(self.codes_[-1]).argmax(axis=1)
-        self._set_labels(classes, np.where(index == UNKNOWN, best, index))
-
-    def _set_labels(self, classes: Array, index: Array) -> None:
-        self.classes_ = classes
-        self._transduced = index
-        self.transduction_ = classes[index]
-
-    # ------------------------------------------------------------------------------------- at work
+        if learnt.labels is not None:
+            self.classes_ = learnt.labels.classes
+            self.transduction_ = learnt.labels.classes[learnt.labels.places]
 
     def transform(self, X: Matrix) -> Array:  # type: ignore[override]
         """Codes of the rows of X at `output_layer`, with everything else fixed and no labels.
@@ -357,13 +233,11 @@ class GDNMF(Factorization):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        {plain_X}
 
-        Returns
-        -------
-        array of shape (n_samples, n_features_out)
+        {returns_codes}
         """
-        return self.encode(X, self._output_layer_index)
+        return self.encode(X, self._problem().output_layer)
 
     @available_if(_was_fitted_with_labels)  # type: ignore[untyped-decorator]
     def decision_function(self, X: Matrix) -> Array:
@@ -371,13 +245,13 @@ class GDNMF(Factorization):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        {plain_X}
 
         Returns
         -------
         array of shape (n_samples, n_classes)
         """
-        return self._scored(self.encode(X))
+        return self._learnt.scores(self.encode(X))
 
     @available_if(_was_fitted_with_labels)  # type: ignore[untyped-decorator]
     def predict(self, X: Matrix) -> Array:
@@ -385,83 +259,10 @@ class GDNMF(Factorization):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        {plain_X}
 
         Returns
         -------
         array of shape (n_samples,)
         """
         return self.classes_[self.decision_function(X).argmax(axis=1)]
-
-    def _scored(self, codes: Array) -> Array:
-        return self._model.stacked(codes) @ self._model.head
-
-    def _encoded(self, engine: Engine, layer: int) -> Array:
-        codes = encode_two_sided(engine, self._model, self.components_)
-        return codes if layer == len(self.factors_) - 1 else self._with_lower_codes(codes)[layer]
-
-    def _decoded(self, H: Array, layer: int) -> Array:
-        E = self._model.decoder.astype(H.dtype, copy=False)
-        if layer == len(self.factors_) - 1:
-            return self._model.stacked(H) @ E
-        below = Ladder(self._model.features.factors[:layer], self._map)
-        return below.trace(H).bottom @ E[: self._model.n_deep]
-
-    @property
-    def _output_layer_index(self) -> int:  # type: ignore[override]
-        return int(self.output_layer)
-
-    # -------------------------------------------------------------------------------------- on disk
-
-    def _state(self) -> tuple[dict[str, Any], dict[str, list[Array]]]:
-        model = self._model
-        arrays = {"feature_factor": [*model.features.factors], "basis_factor": [*model.basis.factors]}
-        arrays |= {"two_sided": [model.S, model.F, model.W, model.head]}
-        if not hasattr(self, "classes_"):
-            return {}, arrays
-        return described_classes(self.classes_), arrays | {"labels": [self._transduced]}
-
-    def _layout(self, description: dict[str, Any], arrays: Arrays, n_samples: int) -> Layout:
-        sizes, basis_sizes = self._sizes(self.n_features_in_)
-        n_classes = len(restored_classes(description)) if "classes" in description else 0
-        shallow = self.paths == "shallow"  # a deep path without width
-        S, *lower, F = pairwise((*((0, 0) if shallow else (sizes[0], *basis_sizes)), self.n_features_in_))
-        W = (0 if self.paths == "deep" else sizes[-1], self.n_features_in_)
-        shapes = {
-            "feature_factor": [(sizes[-1], 0)] if shallow else factor_shapes(self.n_features_in_, sizes)[1:],
-            "basis_factor": [shape[::-1] for shape in lower],
-            "two_sided": [S, F, W, (S[0] + W[0], n_classes)],
-        }
-        layout = {kind: [Expected(shape, low=0) for shape in listed] for kind, listed in shapes.items()}
-        return layout | {"labels": [Expected((n_samples,), 0, n_classes - 1, "i")] if n_classes else []}
-
-    def _restore(self, description: dict[str, Any], arrays: dict[str, list[Array]]) -> None:
-        features, basis = (Ladder(tuple(arrays[kind]), self._map) for kind in ("feature_factor", "basis_factor"))
-        S, F, W, head = arrays["two_sided"]
-        self._set_model(TwoSided(features, S, basis, F, W, head), S.dtype)
-        if "classes" in description:
-            self._set_labels(restored_classes(description), arrays["labels"][0])
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
-        if "_model" in state:  # it holds g, a function, which is made again from its name
-            state["_model"] = self._state()
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if "_model" in state:
-            self._restore(*state["_model"])
-
-
-def _labels(index: Array, n_classes: int, dtype: Any) -> Labels:
-    return Labels(one_hot(index, n_classes, dtype), (index != UNKNOWN).astype(dtype)[:, None])
-
-
-def _cast(model: TwoSided, dtype: Any) -> TwoSided:
-    features, basis = (
-        Ladder(tuple(np.ascontiguousarray(Z, dtype) for Z in side.factors), side.activation)
-        for side in (model.features, model.basis)
-    )
-    S, F, W, head = (np.ascontiguousarray(Z, dtype) for Z in (model.S, model.F, model.W, model.head))
-    return TwoSided(features, S, basis, F, W, head)

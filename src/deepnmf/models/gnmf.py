@@ -1,25 +1,49 @@
 import os
 from collections.abc import Sequence
-from numbers import Integral, Real
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import ClassVar, Self
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_array
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import has_holes
 from deepnmf.masks import check_unmasked
-from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator, without_solver
-from deepnmf.models.entry_weights import EntryWeight
-from deepnmf.models.resuming import Keeping
-from deepnmf.objective import GraphPenalty, Penalty
+from deepnmf.models.factorization import Factorization
+from deepnmf.models.input_data import EntryWeight
+from deepnmf.models.parameters import COUNT, WEIGHT, Constraints, Init, RandomStateLike
+from deepnmf.models.run_control import RunControl
+from deepnmf.objective import GraphPenalty, Known, Penalty, UnresolvedPenalty
 from deepnmf.objective.graphs import EdgeGraph, symmetric
 from deepnmf.objective.neighbours import neighbour_graph
 from deepnmf.solvers import OnSweep
+from deepnmf.solvers.chain_problem import ChainProblem
 
 
-class GNMF(ShallowEstimator):
+@dataclass(frozen=True)
+class NeighbourGraph(UnresolvedPenalty):
+    """½ λ Tr(HᵀLH), L the Laplacian of a given graph, or of the one that joins each sample to its neighbours."""
+
+    weight: float
+    n_neighbors: int
+    joins_samples = True
+    streams = False  # neighbours are found among all rows at once
+
+    def resolved(self, known: Known, depth: int) -> Sequence[Penalty]:
+        """The graph of the samples."""
+        X, graph = known.X, known.graph
+        edges = self._nearest(X) if graph is None else _checked(graph, X.shape[0])
+        return (GraphPenalty(EdgeGraph(edges), self.weight, 0),) if self.weight and edges.nnz else ()
+
+    def _nearest(self, X: Matrix) -> Matrix:
+        if self.n_neighbors >= X.shape[0]:
+            raise ValueError(
+                f"n_neighbors is {self.n_neighbors}, but X has {X.shape[0]} samples: each has fewer others than that."
+            )
+        return symmetric(neighbour_graph(X, self.n_neighbors, holes=has_holes(X)))
+
+
+class GNMF(Factorization):
     """NMF whose codes are alike where samples are neighbours (Cai, He, Han & Huang, 2011).
 
     ½‖X - HZ‖² + ½ λ Tr(HᵀLH), all >= 0: L is the Laplacian of the graph that joins each sample to its nearest
@@ -27,7 +51,7 @@ class GNMF(ShallowEstimator):
 
     Parameters
     ----------
-    n_components : int, default=10
+    {n_components}
     graph_weights : float, default=100.0
         λ, the paper's default. A sample is drawn to the mean of its neighbours with λ times their number, against 1 to
         its own data.
@@ -36,13 +60,9 @@ class GNMF(ShallowEstimator):
         near, those that come first in X are neighbours.
     init : {"nndsvd", "nndsvda", "nndsvdar", "random", "custom"} or None, default=None
         Start; None is "nndsvda".
-    max_iter : int, default=200
-    tol : float, default=1e-4
-        Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
-    random_state : int, RandomState or None, default=None
-    verbose : int, default=0
-    warm_start : bool, default=False
-        Whether `fit` starts from the factors of the fit before instead of `init`, when there was one.
+    {max_iter}
+    {tol}
+    {run}
 
     Attributes
     ----------
@@ -59,14 +79,7 @@ class GNMF(ShallowEstimator):
     (1797, 10)
     """
 
-    _default_init = "nndsvda"
-    _joins_samples = True
-    _streams = False  # neighbours are found among all rows at once
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **without_solver(ShallowEstimator._parameter_constraints),
-        "graph_weights": [Interval(Real, 0, None, closed="left")],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-    }
+    _parameter_constraints: ClassVar[Constraints] = {"graph_weights": [WEIGHT], "n_neighbors": [COUNT]}
 
     def __init__(
         self,
@@ -121,34 +134,25 @@ class GNMF(ShallowEstimator):
             Z_1 to start from whatever `init` says. Required by ``init="custom"``.
         codes : array of shape (n_samples, n_components), optional
             Codes to start from; by default they are solved for.
-        on_sweep : callable, optional
-            ``on_sweep(sweep, loss)``, called after each sweep; returning True stops.
-        checkpoint : path, optional
-            A file that keeps where the fit is, every `checkpoint_seconds` and when it is interrupted. The same call
-            goes on from it, to the same bits; it is removed when the fit is over.
-        checkpoint_seconds : float, default=30
+        {run_control}
 
-        Returns
-        -------
-        self
+        {returns_self}
         """
         if entry_weight is not None and graph is None:
             raise ValueError("entry_weight needs a graph: neighbours are found only where all entries count alike.")
-        keeping = Keeping(checkpoint, checkpoint_seconds, (X, graph, entry_weight, factors, codes))
-        return self._fit(X, graph, keeping, entry_weight=entry_weight, factors=factors, codes=codes, on_sweep=on_sweep)
+        control = RunControl(on_sweep, checkpoint, checkpoint_seconds, (X, graph, entry_weight, factors, codes))
+        return self._fit(X, self._start(factors, codes), control, entry_weight, graph=graph)
 
-    def _graphs(self, X: Matrix, known: Matrix | None, depth: int) -> tuple[Penalty, ...]:
-        weights = self._neighbours(X) if known is None else _checked(known, X.shape[0])
-        if self.graph_weights == 0 or weights.nnz == 0:
-            return ()
-        return (GraphPenalty(EdgeGraph(weights), float(self.graph_weights), 0),)
-
-    def _neighbours(self, X: Matrix) -> Matrix:
-        if self.n_neighbors >= X.shape[0]:
-            raise ValueError(
-                f"n_neighbors is {self.n_neighbors}, but X has {X.shape[0]} samples: each has fewer others than that."
-            )
-        return symmetric(neighbour_graph(X, self.n_neighbors, holes=has_holes(X)))
+    def _problem(self) -> ChainProblem:
+        return ChainProblem(
+            sizes=self.n_components,
+            penalties=(NeighbourGraph(float(self.graph_weights), self.n_neighbors),),
+            init=self.init,
+            default_init="nndsvda",
+            random_state=self.random_state,
+            max_iter=self.max_iter,
+            tol=self.tol,
+        )
 
 
 def _checked(graph: Matrix, n_samples: int) -> Matrix:

@@ -1,45 +1,31 @@
 from collections.abc import Sequence
-from dataclasses import replace
-from numbers import Real
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
-from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import StrOptions
-
-from deepnmf.engines import Engine
-from deepnmf.models.activated_estimator import ActivatedEstimator
-from deepnmf.models.base import Init, KeepCodes, RandomStateLike, SolverName, Task
-from deepnmf.models.checks import per_layer
-from deepnmf.objective import Chain
-from deepnmf.solvers import History, State, pretrain
-from deepnmf.solvers.learnt import GreedyChain
+from deepnmf.models.factorization import Factorization
+from deepnmf.models.parameters import Constraints, Init, KeepCodes, RandomStateLike, SolverName, one_of
+from deepnmf.solvers.chain_problem import ChainProblem
 
 
-class MultilayerNMF(ActivatedEstimator):
+class MultilayerNMF(Factorization):
     """Layers of NMF or nsNMF, each on the codes below, never tuned together (Cichocki & Zdunek; Song & Lee, 2013).
 
     The papers' greedy baseline. A row is encoded as the model was trained, layer by layer.
 
     Parameters
     ----------
-    layer_sizes : sequence of int, default=(100, 10)
-        r_1..r_m, from the data upwards.
+    {layer_sizes}
     theta : float or sequence of float in [0, 1], default=0
         Smoothing of the layers, as in `NSNMF`.
     activation : {"identity", "square"}, default="identity"
         The map in the reconstruction, H_{l-1} = f(H_l S_l Z_l): with "square", codes are square-rooted
         before they feed the next layer.
-    init : {"random", "nndsvd", "nndsvda", "nndsvdar", "custom"} or None, default=None
-        Start of each layer. None is "nndsvd", with random components above the rank.
+    {init}
     solver : {"hals", "apg", "pg", "mu"}, default="hals"
-    max_iter : int, default=200
+    {max_iter}
         Sweeps a layer.
     tol : float, default=1e-4
         Stop a layer when its loss falls by less than this part of itself a sweep, on average over five sweeps.
-    output_layer : int, default=-1
-        The layer whose codes `transform` gives.
-    keep_codes : {"top", "all"}, default="top"
-        Whether `codes_` holds the top layer's codes or every layer's.
+    {output}
     random_state : int, RandomState or None, default=None
     verbose : int, default=0
     warm_start : bool, default=False
@@ -64,13 +50,7 @@ class MultilayerNMF(ActivatedEstimator):
     (10, 64)
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **ActivatedEstimator._parameter_constraints,
-        "theta": [Real, "array-like"],
-        "activation": [StrOptions({"identity", "square"})],
-    }
-
-    _learns_in_batches = False  # layers are fitted to codes, which are not kept
+    _parameter_constraints: ClassVar[Constraints] = {"activation": [one_of("identity", "square")]}
 
     def __init__(
         self,
@@ -101,23 +81,17 @@ class MultilayerNMF(ActivatedEstimator):
         self.verbose = verbose
         self.warm_start = warm_start
 
-    def _smoothing(self, depth: int) -> tuple[float, ...]:
-        return per_layer(self.theta, depth, "theta", 0, 1)
-
-    def _optimise(self, engine: Engine, task: Task) -> tuple[State, History]:
-        """Fit one layer after the other, and nothing else."""
-        start, depth = task.start, len(task.sizes)
-        if start.codes is not None:
-            raise ValueError("codes cannot start a MultilayerNMF: its layers are fitted from the data upwards.")
-        theta = self._smoothing(depth)
-        plan = self._plan(check_random_state(self.random_state), task.run, self.max_iter, self.tol, task.on_sweep)
-        given, begun = ((), start.factors) if start.warm else (start.factors, ())
-        objectives = self._layer_objectives(depth, engine)
-        stack = pretrain(
-            engine, task.sizes, theta, objectives, plan, given=given, begun=begun, activation=self._between
+    def _problem(self) -> ChainProblem:
+        return ChainProblem(
+            sizes=self.layer_sizes,
+            theta=self.theta,
+            activation=self.activation,
+            init=self.init,
+            random_state=self.random_state,
+            fine_tuning=False,
+            solver=self.solver,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            output_layer=self.output_layer,
+            keep_codes=self.keep_codes,
         )
-        history = replace(stack.history, stop_reason="max_iter") if stack.unfinished else stack.history
-        return State(stack.codes, Chain.of(stack.factors, theta)), history
-
-    def _learnt_chain(self, *parts: Any) -> GreedyChain:
-        return GreedyChain(*parts, activation=self._between)

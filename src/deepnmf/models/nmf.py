@@ -1,53 +1,26 @@
 import os
 import warnings
-from collections.abc import Sequence
-from numbers import Integral, Real
-from typing import Any, Literal, Self
+from numbers import Real
+from typing import ClassVar, Literal, Self
 
-import numpy as np
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_non_negative
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Engine
 from deepnmf.masks import check_unmasked
-from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator, Start
-from deepnmf.models.entry_weights import EntryWeight
-from deepnmf.models.resuming import Keeping
-from deepnmf.objective import Chain, ElasticNet, Objective
-from deepnmf.objective.penalties import weight_in_units
-from deepnmf.solvers import SOLVERS, OnSweep
+from deepnmf.models.factorization import Factorization
+from deepnmf.models.input_data import EntryWeight
+from deepnmf.models.parameters import COUNT, WEIGHT, Constraints, Init, RandomStateLike, between, one_of
+from deepnmf.models.run_control import RunControl
+from deepnmf.objective import ElasticNetPerEntry
+from deepnmf.solvers import OnSweep
+from deepnmf.solvers.chain_problem import ChainProblem
+from deepnmf.solvers.problem import Problem, Start
 
 LOOKING_AHEAD = 3  # an extrapolated point, where sweeps meet the gradient, is about so many times further from optimal
 
 
-class PlainNMF(ShallowEstimator):
-    """X ≈ H Z, all nonnegative, with the parameters of scikit-learn's `NMF` that every NMF of one layer has."""
-
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **ShallowEstimator._parameter_constraints,
-        "n_components": [Interval(Integral, 1, None, closed="left"), None, StrOptions({"auto"})],
-        "solver": [StrOptions({"cd", *SOLVERS})],
-    }
-    _default_init = "nndsvda"
-
-    @property
-    def n_components_(self) -> int:
-        """The number of features."""
-        return len(self.components_)
-
-    def _sizes(self, n_features: int, factors: Sequence[Array]) -> tuple[int, ...]:
-        if self.n_components == "auto" and factors:
-            return (len(factors[0]),)
-        return (n_features if self.n_components in ("auto", None) else int(self.n_components),)
-
-    @property
-    def _solver_name(self) -> str:
-        return "hals" if self.solver == "cd" else str(self.solver)
-
-
-class NMF(PlainNMF):
+class NMF(Factorization):
     """X ≈ H Z with X, H, Z >= 0, under the parameters of scikit-learn's `NMF` (Lee & Seung, 1999).
 
     The same problem, solved by coordinate descent with extrapolation (Ang & Gillis, 2019). Features come
@@ -69,7 +42,7 @@ class NMF(PlainNMF):
         scikit-learn's rule, or when the loss falls by less than a tenth of this part of itself a sweep, on average
         over five. From the default start the first of the two ends a fit early; where the features are to be
         looked at, a tenth of the default is worth its time.
-    max_iter : int, default=200
+    {max_iter}
     random_state : int, RandomState or None, default=None
     alpha_W, alpha_H : float, default=0 and "same"
         Weights of the penalties on codes and features, scaled as in scikit-learn.
@@ -91,13 +64,12 @@ class NMF(PlainNMF):
         ‖X - HZ‖_F.
     loss_curve_ : array of shape (n_iter_,)
         ½‖X - HZ‖² plus penalties after each sweep.
-    n_iter_ : int
-    stop_reason_ : {"decrease", "optimality", "max_iter", "interrupted", "on_sweep"}
+    {history}
     kkt_residual_ : float
         How far from a stationary point the result is: the larger of ‖∇₊H‖/‖XZᵀ‖ and ‖∇₊Z‖/‖HᵀX‖, with ∇₊ the gradient
         of the objective without what points below 0 at a zero, at the final codes and features in the scale they were
         optimised in. 0 at a stationary point; absent after a second `partial_fit`.
-    n_features_in_, feature_names_in_
+    {n_features}
 
     Examples
     --------
@@ -111,12 +83,13 @@ class NMF(PlainNMF):
     0.93
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **PlainNMF._parameter_constraints,
-        "beta_loss": [StrOptions({"frobenius", "kullback-leibler", "itakura-saito"}), Real],
-        "alpha_W": [Interval(Real, 0, None, closed="left")],
-        "alpha_H": [Interval(Real, 0, None, closed="left"), StrOptions({"same"})],
-        "l1_ratio": [Interval(Real, 0, 1, closed="both")],
+    _parameter_constraints: ClassVar[Constraints] = {
+        "n_components": [COUNT, None, one_of("auto")],
+        "solver": [one_of("cd", "hals", "apg", "pg", "mu")],
+        "beta_loss": [one_of("frobenius", "kullback-leibler", "itakura-saito"), Real],
+        "alpha_W": [WEIGHT],
+        "alpha_H": [WEIGHT, one_of("same")],
+        "l1_ratio": [between(0, 1)],
         "shuffle": ["boolean"],
     }
 
@@ -170,23 +143,18 @@ class NMF(PlainNMF):
         X : array-like or sparse matrix of shape (n_samples, n_features), nonnegative
             NaN or a mask (`numpy.ma`) in a dense X marks an entry that was not observed.
         y : ignored
-        entry_weight : None, "stored", array or sparse matrix of the shape of X
-            What each entry counts, from 0 to 1, the largest at least 0.001. "stored" leaves out what a sparse X does
-            not store, as in ratings, and so do sparse weights with what they do not store; None reads it as zero.
+        {entry_weight}
         W, H : arrays of shape (n_samples, n_components) and (n_components, n_features), optional
             Codes and features to start from, in scikit-learn's letters, for ``init="custom"``.
-        on_sweep : callable, optional
-            ``on_sweep(sweep, loss)``, called after each sweep; returning True stops.
-        checkpoint : path, optional
-            A file that keeps where the fit is, every `checkpoint_seconds` and when it is interrupted. The same call
-            goes on from it, to the same bits; it is removed when the fit is over.
-        checkpoint_seconds : float, default=30
+        {run_control}
 
-        Returns
-        -------
-        self
+        {returns_self}
         """
-        self._check_loss()
+        if self.beta_loss not in (2, "frobenius"):
+            raise ValueError(
+                f"Invalid beta_loss parameter: solver {self.solver!r} does not handle beta_loss = {self.beta_loss!r};"
+                " only the Frobenius loss (2) is supported."
+            )
         if self.init != "custom" and (W is not None or H is not None):
             warnings.warn(
                 "When init!='custom', provided W or H are ignored. Set  init='custom' to use them as initialization.",
@@ -197,58 +165,49 @@ class NMF(PlainNMF):
         if H is not None:
             check_unmasked(H, "H")
             H = check_array(H, input_name="NMF (input H)")
-        factors = None if H is None else [H]
-        keeping = Keeping(checkpoint, checkpoint_seconds, (X, entry_weight, W, H))
-        return self._fit(X, None, keeping, entry_weight=entry_weight, factors=factors, codes=W, on_sweep=on_sweep)
+        control = RunControl(on_sweep, checkpoint, checkpoint_seconds, (X, entry_weight, W, H))
+        start = self._start(None if H is None else [H], W)
+        if self.init == "custom" and not start.warm:
+            start = CustomStart(start.factors, start.codes)
+        return self._fit(X, start, control, entry_weight)
+
+    def _problem(self) -> ChainProblem:
+        alpha_H = self.alpha_W if self.alpha_H == "same" else self.alpha_H
+        is_penalized = bool(self.alpha_W or alpha_H)
+        return ChainProblem(
+            sizes=self.n_components,
+            penalties=(ElasticNetPerEntry(self.alpha_W, alpha_H, self.l1_ratio),) if is_penalized else (),
+            keeps_scale=is_penalized,
+            init=self.init,
+            default_init="nndsvda",
+            random_state=self.random_state,
+            solver="hals" if self.solver == "cd" else self.solver,
+            max_iter=self.max_iter,
+            tol=self.tol / 10,
+            gradient_drop=LOOKING_AHEAD * self.tol,
+        )
 
     @property
-    def _tolerances(self) -> tuple[float, float]:
-        return self.tol / 10, LOOKING_AHEAD * self.tol
+    def n_components_(self) -> int:
+        """The number of features."""
+        return len(self.components_)
 
     @property
     def _n_components(self) -> int:  # scikit-learn's tests of NMF read it
         return self.n_components_
 
-    def _objective(self, depth: int, engine: Engine) -> Objective:
-        return Objective((self._penalty(engine),) if self._is_penalised() else ())
 
-    def _penalty(self, engine: Engine) -> ElasticNet:
-        alpha_W = engine.n_features * self.alpha_W
-        alpha_H = engine.n_samples * (self.alpha_W if self.alpha_H == "same" else self.alpha_H)
-        l1, l2 = self.l1_ratio, 1 - self.l1_ratio
-        prices = alpha_W * l1, alpha_W * l2, alpha_H * l1, alpha_H * l2
-        powers = -1.5, -1.0, -1.5, -1.0  # H and Z are divided by √unit each, the objective by unit²
-        names = "alpha_W", "alpha_W", "alpha_H", "alpha_H"
-        terms = zip(prices, powers, names, strict=True)
-        return ElasticNet(*(weight_in_units(price, power, engine.unit, name) for price, power, name in terms))
+class CustomStart(Start):
+    """H and Z to start from, refused in scikit-learn's words where they do not fit."""
 
-    def _factor_unit(self, unit: float) -> float:
-        return float(np.sqrt(unit)) if self._is_penalised() else 1.0
-
-    def _is_penalised(self) -> bool:
-        return bool(self.alpha_W or self.alpha_H not in ("same", 0))
-
-    def _scales(self, chain: Chain) -> list[Array]:
-        return [np.ones(len(chain.factors[0]))] if self._is_penalised() else super()._scales(chain)
-
-    def _check_loss(self) -> None:
-        if self.beta_loss not in (2, "frobenius"):
-            raise ValueError(
-                f"Invalid beta_loss parameter: solver {self.solver!r} does not handle beta_loss = {self.beta_loss!r};"
-                " only the Frobenius loss (2) is supported."
-            )
-
-    def _check_start(self, X: Matrix, sizes: tuple[int, ...], start: Start) -> None:
-        """Refuse a custom start in scikit-learn's words."""
-        if self.init != "custom" or start.warm:
-            return super()._check_start(X, sizes, start)
-        H = _check_init(start.factors[0] if start.factors else None, (sizes[0], X.shape[1]), "NMF (input H)")
-        W = _check_init(start.codes, (X.shape[0], sizes[0]), "NMF (input W)")
+    def check(self, X: Matrix, sizes: tuple[int, ...], problem: Problem, whom: str) -> None:
+        """Refuse what is missing, of another shape or type, or negative."""
+        H = _check_init(self.factors[0] if self.factors else None, (sizes[0], X.shape[1]), "NMF (input H)")
+        W = _check_init(self.codes, (X.shape[0], sizes[0]), "NMF (input W)")
         if H.dtype != X.dtype or W.dtype != X.dtype:
             raise TypeError(
                 f"H and W should have the same dtype as X. Got H.dtype = {H.dtype} and W.dtype = {W.dtype}."
             )
-        return None
 
 
 def _check_init(A: Array | None, shape: tuple[int, int], whom: str) -> Array:

@@ -1,31 +1,26 @@
-from numbers import Real
-from typing import Any
+from typing import ClassVar
 
-from sklearn.utils._param_validation import Interval
+from deepnmf.models.factorization import Factorization
+from deepnmf.models.parameters import Constraints, Init, RandomStateLike, SolverName, between
+from deepnmf.solvers.chain_problem import ChainProblem
 
-from deepnmf.models.base import Init, RandomStateLike, ShallowEstimator, SolverName
 
-
-class NSNMF(ShallowEstimator):
+class NSNMF(Factorization):
     """X ≈ H S Z, nonsmooth NMF (Pascual-Montano et al., 2006): smoothing in between makes both sides sparse.
 
     S = (1-θ) I + (θ/r) 1 1ᵀ; θ = 0 is NMF.
 
     Parameters
     ----------
-    n_components : int, default=10
+    {n_components}
     theta : float in [0, 1], default=0.5
         How much S smooths.
     init : {"random", "nndsvd", "nndsvda", "nndsvdar", "custom"} or None, default=None
         Start. None is "nndsvd", with random components above min(n_samples, n_features).
     solver : {"hals", "apg", "pg", "mu"}, default="hals"
-    max_iter : int, default=200
-    tol : float, default=1e-4
-        Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
-    random_state : int, RandomState or None, default=None
-    verbose : int, default=0
-    warm_start : bool, default=False
-        Whether `fit` starts from the factors of the fit before instead of `init`, when there was one.
+    {max_iter}
+    {tol}
+    {run}
 
     Attributes
     ----------
@@ -43,10 +38,7 @@ class NSNMF(ShallowEstimator):
     True
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **ShallowEstimator._parameter_constraints,
-        "theta": [Interval(Real, 0, 1, closed="both")],
-    }
+    _parameter_constraints: ClassVar[Constraints] = {"theta": [between(0, 1)]}
 
     def __init__(
         self,
@@ -71,5 +63,13 @@ class NSNMF(ShallowEstimator):
         self.verbose = verbose
         self.warm_start = warm_start
 
-    def _smoothing(self, depth: int) -> tuple[float, ...]:
-        return (float(self.theta),) * depth
+    def _problem(self) -> ChainProblem:
+        return ChainProblem(
+            sizes=self.n_components,
+            theta=self.theta,
+            init=self.init,
+            random_state=self.random_state,
+            solver=self.solver,
+            max_iter=self.max_iter,
+            tol=self.tol,
+        )

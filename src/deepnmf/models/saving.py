@@ -10,8 +10,8 @@ import sklearn
 from sklearn.utils.validation import check_is_fitted
 
 from deepnmf.arrays import Array
-from deepnmf.models.checks import check_output_layer, per_layer
-from deepnmf.models.layout import (
+from deepnmf.checks import check_output_layer, per_layer
+from deepnmf.layout import (
     Arrays,
     Expected,
     check_codes,
@@ -22,6 +22,7 @@ from deepnmf.models.layout import (
     unpacked,
 )
 from deepnmf.persistence import FORMAT, as_json, write
+from deepnmf.solvers.batch_learning import Memory
 from deepnmf.untrusted import of_type, parsed
 from deepnmf.version import __version__
 
@@ -32,7 +33,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     if not type(model).__module__.startswith("deepnmf."):
         raise TypeError(f"{type(model).__name__} cannot be saved: deepnmf.load knows the models of deepnmf only.")
     _check_parameters(model)
-    state, arrays = model._state()
+    state, arrays = _state(model)
     tensors = _named(arrays | {"codes": model.codes_, "feature_names": _packed_names(model)})
     tensors["loss_curve"] = np.asarray(model.loss_curve_)
     try:
@@ -44,6 +45,17 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
             "; were its parameters or attributes changed after the fit?"
         ) from error
     write(path, description, tensors)
+
+
+def _state(model: Any) -> tuple[dict[str, Any], Arrays]:
+    """What was learnt, and what `partial_fit` goes on from."""
+    description, arrays = model._learnt.state()
+    if hasattr(model, "n_samples_seen_"):
+        description = description | {"n_samples_seen": model.n_samples_seen_}
+    if model._memory is None:
+        return description, arrays
+    more, memory = model._memory.state()
+    return description | more, arrays | memory
 
 
 def _check_parameters(model: Any) -> None:
@@ -92,14 +104,23 @@ def restored(cls: type[Any], description: dict[str, Any], tensors: dict[str, Arr
     arrays = _by_kind(tensors)
     _take_names(model, description, arrays.pop("feature_names", []))
     rows, codes = n_samples(arrays), arrays["codes"]
-    layout = model._layout(description, arrays, rows)
+    problem, n_features = model._problem(), model.n_features_in_
+    layout = problem.layout(n_features, description, arrays, rows)
+    if "n_samples_seen" in description:
+        model.n_samples_seen_ = of_type(description["n_samples_seen"], int, "n_samples_seen")
+    remembers = "memory" in arrays and problem.learns_in_batches
+    if remembers:
+        of_type(description.get("n_samples_seen"), int, "n_samples_seen")
+        layout |= Memory.layout(description, layout["factor"][-1].shape[0], n_features)
     del arrays["codes"]
     check_layout(arrays, layout)
     with np.errstate(all="ignore"):
-        model._restore(description, arrays)
+        model._set_learnt(problem.restored(description, arrays, codes[-1]))
+    if remembers:
+        model._memory = Memory.restored(description, arrays, model.n_samples_seen_)
     for layer, C in enumerate(model.features_):
         Expected((len(model.factors_[layer]), model.n_features_in_)).check(C, f"features of layer {layer}")
-    check_output_layer(model._output_layer_index, len(model.factors_))
+    check_output_layer(problem.output_layer, len(model.factors_))
     check_codes(codes, [len(Z) for Z in model.factors_])
     model.codes_ = codes
     return model

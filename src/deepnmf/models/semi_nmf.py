@@ -1,15 +1,11 @@
-from typing import Any, Literal
+from typing import ClassVar
 
-from numpy.random import RandomState
-from sklearn.utils._param_validation import StrOptions
-
-from deepnmf.arrays import Array
-from deepnmf.engines import Engine
-from deepnmf.models.base import RandomStateLike, ShallowEstimator, SolverName
-from deepnmf.solvers import free_start
+from deepnmf.models.factorization import Factorization
+from deepnmf.models.parameters import Constraints, FreeInit, RandomStateLike, SolverName, one_of
+from deepnmf.solvers.chain_problem import ChainProblem
 
 
-class SemiNMF(ShallowEstimator):
+class SemiNMF(Factorization):
     """X ≈ H Z with H >= 0, X and Z of any sign (Ding, Li & Jordan, 2010).
 
     The default start (Gillis & Kumar, 2015) has the error of the truncated SVD, the optimum, whenever X is
@@ -17,19 +13,15 @@ class SemiNMF(ShallowEstimator):
 
     Parameters
     ----------
-    n_components : int, default=10
+    {n_components}
     init : {"svd", "kmeans", "random", "custom"}, default="svd"
         Start. "svd" begins at the truncated-SVD error; components beyond min(n_samples, n_features) are random there.
         "kmeans" takes centres of clusters as features.
     solver : {"hals", "apg", "pg", "mu"}, default="hals"
         How the codes are updated; the factor is exact least squares.
-    max_iter : int, default=200
-    tol : float, default=1e-4
-        Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
-    random_state : int, RandomState or None, default=None
-    verbose : int, default=0
-    warm_start : bool, default=False
-        Whether `fit` starts from the factors of the fit before instead of `init`, when there was one.
+    {max_iter}
+    {tol}
+    {run}
 
     Attributes
     ----------
@@ -48,17 +40,13 @@ class SemiNMF(ShallowEstimator):
     (True, True)
     """
 
-    _nonnegative = False
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **ShallowEstimator._parameter_constraints,
-        "init": [StrOptions({"svd", "kmeans", "random", "custom"})],
-    }
+    _parameter_constraints: ClassVar[Constraints] = {"init": [one_of("svd", "kmeans", "random", "custom")]}
 
     def __init__(
         self,
         n_components: int = 10,
         *,
-        init: Literal["svd", "kmeans", "random", "custom"] = "svd",
+        init: FreeInit = "svd",
         solver: SolverName = "hals",
         max_iter: int = 200,
         tol: float = 1e-4,
@@ -75,5 +63,14 @@ class SemiNMF(ShallowEstimator):
         self.verbose = verbose
         self.warm_start = warm_start
 
-    def _layer_start(self, engine: Engine, rank: int, rng: RandomState) -> tuple[Array, Array]:
-        return free_start(engine, rank, "svd" if self.init == "custom" else self.init, rng)
+    def _problem(self) -> ChainProblem:
+        return ChainProblem(
+            sizes=self.n_components,
+            nonnegative=False,
+            init=self.init,
+            default_init="svd",
+            random_state=self.random_state,
+            solver=self.solver,
+            max_iter=self.max_iter,
+            tol=self.tol,
+        )

@@ -1,13 +1,12 @@
-from numbers import Integral
-from typing import Any
+from typing import ClassVar
 
-from sklearn.utils._param_validation import Interval
+from deepnmf.models.network_classifier import NetworkClassifier, ReadoutName
+from deepnmf.models.parameters import Constraints, Init, RandomStateLike, one_of
+from deepnmf.solvers.network_problem import NetworkProblem
+from deepnmf.solvers.problem import Layerwise
 
-from deepnmf.models.base import Init, RandomStateLike
-from deepnmf.models.network_estimator import NetworkEstimator, ReadoutName
 
-
-class SSNMF(NetworkEstimator):
+class SSNMF(NetworkClassifier):
     """NMF of data of which some rows have labels, ½‖W∘(X - H Z)‖² + (λ/2)‖L∘(Y - H B)‖² (Lee, Yoo & Choi, 2010).
 
     `DeepNMFNetwork` with one layer; `groups` are taken, so that the same calls serve both, and change nothing.
@@ -21,9 +20,8 @@ class SSNMF(NetworkEstimator):
         What turns codes into labels, see `DeepNMFNetwork`.
     init : {"random", "nndsvd", "nndsvda", "nndsvdar", "custom"} or None, default=None
         Start. None is "nndsvd", with random components above the rank.
-    max_iter : int, default=200
-    tol : float, default=1e-4
-        Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
+    {max_iter}
+    {tol}
     pretrain_max_iter : int, default=50
         Sweeps of plain NMF to start with.
     pretrain_tol : float, default=1e-4
@@ -53,10 +51,7 @@ class SSNMF(NetworkEstimator):
     True
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **NetworkEstimator._parameter_constraints,
-        "n_components": [Interval(Integral, 1, None, closed="left")],
-    }
+    _parameter_constraints: ClassVar[Constraints] = {"readout": [one_of("logistic", "head")]}
 
     def __init__(
         self,
@@ -85,5 +80,15 @@ class SSNMF(NetworkEstimator):
         self.verbose = verbose
         self.warm_start = warm_start
 
-    def _sizes(self) -> tuple[int, ...]:
-        return (int(self.n_components),)
+    def _problem(self) -> NetworkProblem:
+        return NetworkProblem(
+            sizes=self.n_components,
+            label_weight=self.label_weight,
+            readout=self.readout,
+            init=self.init,
+            random_state=self.random_state,
+            pretraining=Layerwise(self.pretrain_max_iter, self.pretrain_tol),
+            max_iter=self.max_iter,
+            tol=self.tol,
+            keeps_training_codes=self.warm_start,
+        )

@@ -1,18 +1,13 @@
 from numbers import Real
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
-from sklearn.utils._param_validation import StrOptions
-
-from deepnmf.arrays import Matrix
-from deepnmf.models.base import RandomStateLike, without_solver
-from deepnmf.models.checks import per_layer
-from deepnmf.models.labels import split_attributes
-from deepnmf.models.semi_nmf import SemiNMF
-from deepnmf.models.supervision import label_graphs
-from deepnmf.objective import Penalty
+from deepnmf.models.factorization import Factorization
+from deepnmf.models.label_graphs import LabelGraphs
+from deepnmf.models.parameters import Constraints, FreeInit, RandomStateLike, one_of
+from deepnmf.solvers.chain_problem import ChainProblem
 
 
-class WSF(SemiNMF):
+class WSF(Factorization):
     """Semi-NMF whose codes are alike within a class, where classes are known (Trigeorgis et al., 2017).
 
     ½‖X - HZ‖² + ½ λ Tr(HᵀLH), H >= 0: L is the Laplacian of a graph with edges between samples of one class, and
@@ -23,7 +18,7 @@ class WSF(SemiNMF):
 
     Parameters
     ----------
-    n_components : int, default=10
+    {n_components}
     graph_weights : float, default=1e-3
         λ. A sample is drawn to the mean of its class with λ times the number of samples known to be in it, against 1 to
         its own data.
@@ -32,13 +27,9 @@ class WSF(SemiNMF):
         pairs of a class), or x_i·x_j (X >= 0 only).
     init : {"svd", "kmeans", "random", "custom"}, default="svd"
         See `SemiNMF`.
-    max_iter : int, default=200
-    tol : float, default=1e-4
-        Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
-    random_state : int, RandomState or None, default=None
-    verbose : int, default=0
-    warm_start : bool, default=False
-        Whether `fit` starts from the factors of the fit before instead of `init`, when there was one.
+    {max_iter}
+    {tol}
+    {run}
 
     Attributes
     ----------
@@ -57,11 +48,9 @@ class WSF(SemiNMF):
     (3, 16)
     """
 
-    _joins_samples = True
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **without_solver(SemiNMF._parameter_constraints),
+    _parameter_constraints: ClassVar[Constraints] = {
         "graph_weights": [Real],
-        "label_graph": [StrOptions({"binary", "rbf", "dot"})],
+        "init": [one_of("svd", "kmeans", "random", "custom")],
     }
 
     def __init__(
@@ -70,25 +59,31 @@ class WSF(SemiNMF):
         *,
         graph_weights: float = 1e-3,
         label_graph: Literal["binary", "rbf", "dot"] = "binary",
-        init: Literal["svd", "kmeans", "random", "custom"] = "svd",
+        init: FreeInit = "svd",
         max_iter: int = 200,
         tol: float = 1e-4,
         random_state: RandomStateLike = None,
         verbose: int = 0,
         warm_start: bool = False,
     ) -> None:
-        super().__init__(
-            n_components,
-            init=init,
-            max_iter=max_iter,
-            tol=tol,
-            random_state=random_state,
-            verbose=verbose,
-            warm_start=warm_start,
-        )
+        self.n_components = n_components
         self.graph_weights = graph_weights
         self.label_graph = label_graph
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
 
-    def _graphs(self, X: Matrix, known: object, depth: int) -> tuple[Penalty, ...]:
-        weights = per_layer(self.graph_weights, 1, "graph_weights", 0, float("inf"))
-        return label_graphs(self.label_graph, X, split_attributes(known, X.shape[0], 1), weights, (0,))
+    def _problem(self) -> ChainProblem:
+        return ChainProblem(
+            sizes=self.n_components,
+            nonnegative=False,
+            penalties=(LabelGraphs(self.label_graph, self.graph_weights),),
+            init=self.init,
+            default_init="svd",
+            random_state=self.random_state,
+            max_iter=self.max_iter,
+            tol=self.tol,
+        )

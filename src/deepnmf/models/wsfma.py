@@ -1,19 +1,13 @@
 from collections.abc import Sequence
-from numbers import Real
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
-import numpy as np
-
-from deepnmf.arrays import Matrix
-from deepnmf.models.base import RandomStateLike
-from deepnmf.models.checks import per_layer
-from deepnmf.models.labels import n_attributes, split_attributes
-from deepnmf.models.supervision import label_graphs
-from deepnmf.models.wsf import WSF
-from deepnmf.objective import Penalty
+from deepnmf.models.factorization import Factorization
+from deepnmf.models.label_graphs import LabelGraphs
+from deepnmf.models.parameters import Constraints, FreeInit, RandomStateLike, one_of
+from deepnmf.solvers.chain_problem import ChainProblem
 
 
-class WSFMA(WSF):
+class WSFMA(Factorization):
     """`WSF` with several attributes on one layer, a graph and a weight each (Trigeorgis et al., 2017).
 
     ½‖X - HZ‖² + ½ Σ_a λ_a Tr(HᵀL_aH), H >= 0, features counted at unit norm.
@@ -22,20 +16,16 @@ class WSFMA(WSF):
 
     Parameters
     ----------
-    n_components : int, default=10
+    {n_components}
     graph_weights : float or sequence of float, default=1e-3
         λ_a, one for all attributes or one each.
     label_graph : {"binary", "rbf", "dot"}, default="binary"
         Weights of the edges, see `WSF`.
     init : {"svd", "kmeans", "random", "custom"}, default="svd"
         See `SemiNMF`.
-    max_iter : int, default=200
-    tol : float, default=1e-4
-        Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
-    random_state : int, RandomState or None, default=None
-    verbose : int, default=0
-    warm_start : bool, default=False
-        Whether `fit` starts from the factors of the fit before instead of `init`, when there was one.
+    {max_iter}
+    {tol}
+    {run}
 
     Attributes
     ----------
@@ -54,10 +44,7 @@ class WSFMA(WSF):
     (1797, 16)
     """
 
-    _parameter_constraints: dict[str, list[Any]] = {  # noqa: RUF012
-        **WSF._parameter_constraints,
-        "graph_weights": [Real, "array-like"],
-    }
+    _parameter_constraints: ClassVar[Constraints] = {"init": [one_of("svd", "kmeans", "random", "custom")]}
 
     def __init__(
         self,
@@ -65,26 +52,31 @@ class WSFMA(WSF):
         *,
         graph_weights: float | Sequence[float] = 1e-3,
         label_graph: Literal["binary", "rbf", "dot"] = "binary",
-        init: Literal["svd", "kmeans", "random", "custom"] = "svd",
+        init: FreeInit = "svd",
         max_iter: int = 200,
         tol: float = 1e-4,
         random_state: RandomStateLike = None,
         verbose: int = 0,
         warm_start: bool = False,
     ) -> None:
-        super().__init__(
-            n_components,
-            graph_weights=graph_weights,  # type: ignore[arg-type]
-            label_graph=label_graph,
-            init=init,
-            max_iter=max_iter,
-            tol=tol,
-            random_state=random_state,
-            verbose=verbose,
-            warm_start=warm_start,
-        )
+        self.n_components = n_components
+        self.graph_weights = graph_weights
+        self.label_graph = label_graph
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
 
-    def _graphs(self, X: Matrix, known: object, depth: int) -> tuple[Penalty, ...]:
-        count = np.size(self.graph_weights) if known is None else n_attributes(known)
-        weights = per_layer(self.graph_weights, count, "graph_weights", 0, float("inf"), "attribute")
-        return label_graphs(self.label_graph, X, split_attributes(known, X.shape[0], count), weights, (0,) * count)
+    def _problem(self) -> ChainProblem:
+        return ChainProblem(
+            sizes=self.n_components,
+            nonnegative=False,
+            penalties=(LabelGraphs(self.label_graph, self.graph_weights, on="first layer"),),
+            init=self.init,
+            default_init="svd",
+            random_state=self.random_state,
+            max_iter=self.max_iter,
+            tol=self.tol,
+        )

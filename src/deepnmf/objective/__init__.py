@@ -4,12 +4,14 @@ from deepnmf.objective.activated_objective import ActivatedObjective, ActivatedR
 from deepnmf.objective.activations import ACTIVATIONS, Activation
 from deepnmf.objective.chain import Chain, Statistics
 from deepnmf.objective.gram import FactoredGram, FormedGram, Gram
-from deepnmf.objective.graph_penalties import GraphPenalty, Graphs, of_layer
+from deepnmf.objective.graph_penalties import GraphPenalty, Graphs
 from deepnmf.objective.linear import Objective
 from deepnmf.objective.penalties import (
     CodePenalty,
     ElasticNet,
+    ElasticNetPerEntry,
     FactorTerms,
+    Known,
     KroneckerTerm,
     Penalty,
     RidgeCodes,
@@ -18,6 +20,7 @@ from deepnmf.objective.penalties import (
     TopScaleSquaredL1Codes,
     UnitScaleSquaredL1Codes,
     UnitScaleSquaredL1Features,
+    UnresolvedPenalty,
 )
 from deepnmf.objective.quadratic import Quadratic
 from deepnmf.objective.smoothing import smooth
@@ -30,12 +33,14 @@ __all__ = [
     "Chain",
     "CodePenalty",
     "ElasticNet",
+    "ElasticNetPerEntry",
     "FactorTerms",
     "FactoredGram",
     "FormedGram",
     "Gram",
     "GraphPenalty",
     "Graphs",
+    "Known",
     "KroneckerTerm",
     "Objective",
     "Penalty",
@@ -48,6 +53,6 @@ __all__ = [
     "TopScaleSquaredL1Codes",
     "UnitScaleSquaredL1Codes",
     "UnitScaleSquaredL1Features",
-    "of_layer",
+    "UnresolvedPenalty",
     "smooth",
 ]

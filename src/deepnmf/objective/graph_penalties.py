@@ -29,6 +29,10 @@ class GraphPenalty(Penalty):
     layer: int
     joins_samples = True
 
+    def of_layer(self, layer: int) -> Sequence[Penalty]:
+        """The same graph in a fit of its own layer alone."""
+        return (replace(self, layer=0),) if layer == self.layer else ()
+
     def metric(self, chain: Chain) -> Array:
         """S."""
         _check_plain(chain)
@@ -103,12 +107,6 @@ class Graphs:
         each = np.column_stack([_rounded_up(penalty.graph.curvature) for penalty in self.penalties])
         curvatures, groups = np.unique(each, axis=0, return_inverse=True)
         return groups.ravel(), curvatures
-
-
-def of_layer(penalties: Sequence[Penalty], layer: int) -> tuple[Penalty, ...]:
-    """Graph penalties of one layer, for a fit of that layer alone."""
-    graphs = [one for one in penalties if isinstance(one, GraphPenalty)]
-    return tuple(replace(one, layer=0) for one in graphs if one.layer == layer)
 
 
 def _above(chain: Chain, layer: int) -> Array:

@@ -4,16 +4,20 @@ A penalty answers what it adds to the codes' problem, what it adds to a factor's
 need of the codes is in the statistics, so that none of them looks at a sample; a penalty that joins samples adds a
 statistic of its own (see `deepnmf.objective.graph_penalties`). What has no place in a model is refused in a
 sentence, never ignored.
+
+A model states its penalties by its parameters alone. Before a fit they are resolved (weights of every layer, graphs of
+the samples), and their weights are brought into the units of the data.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from deepnmf.arrays import Array
+from deepnmf.arrays import Array, Matrix
+from deepnmf.checks import per_layer
 from deepnmf.objective.chain import Chain, Statistics
 
 HEAVIEST = 2.0**100  # a weight beside which the fit is lost in rounding
@@ -80,10 +84,46 @@ class CodePenalty:
     l1: float = 0.0
 
 
-class Penalty(ABC):
-    """A term of the objective beside the fit; unless it says otherwise, it adds nothing to a problem."""
+@dataclass(frozen=True)
+class Known:
+    """The data of a fit in its units, and what is known of the samples beside them."""
+
+    X: Matrix
+    labels: Any = None
+    graph: Matrix | None = None
+    groups: Any = None
+
+
+class UnresolvedPenalty(ABC):
+    """A penalty as a model states it, before there is data."""
 
     joins_samples = False  # whether rows of codes meet in it
+    streams = True  # whether rows that are read block by block are enough to resolve it
+    has_units = True  # whether data in other units have the same penalty with another weight
+
+    @abstractmethod
+    def resolved(self, known: Known, depth: int) -> Sequence["Penalty"]:
+        """The penalties of a chain of so many layers."""
+
+
+class Penalty(UnresolvedPenalty):
+    """A term of the objective beside the fit; unless it says otherwise, it adds nothing to a problem."""
+
+    def resolved(self, known: Known, depth: int) -> Sequence["Penalty"]:
+        """The penalty itself, with a weight for each layer."""
+        return (self,)
+
+    def of_layer(self, layer: int) -> Sequence["Penalty"]:
+        """Its share in the pre-training of one layer; none unless it says otherwise."""
+        return ()
+
+    def below_activation(self) -> "Penalty":
+        """Its form in a chain with an activation between the layers."""
+        return self
+
+    def in_units(self, unit: float, depth: int) -> "Penalty":
+        """The same penalty in a chain of so many layers, for data that were divided by `unit`."""
+        return self
 
     def on_codes(self, chain: Chain) -> CodePenalty:
         """Its share of the problem of each row of codes."""
@@ -126,71 +166,115 @@ def _sum(arrays: Sequence[Array | None]) -> Array | None:
 
 
 @dataclass(frozen=True)
-class SquaredL1Features(Penalty):
-    """½ Σ_l μ_l Σ_j ‖Z_l[j, :]‖₁²: sparse factors; needs a partner that holds the codes."""
+class LayerPenalty(Penalty):
+    """A penalty with one weight for all layers, or one a layer.
 
-    weights: tuple[float, ...]
+    It fixes the scale of some of the chain's matrices, g in number: each of them is divided by the g-th root of the
+    unit that the data are divided by, and the objective by its square.
+    """
 
-    def on_factor(self, chain: Chain, layer: int, stats: Statistics) -> FactorTerms:
-        return FactorTerms(row_sums=np.full(len(chain.factors[layer]), self.weights[layer]))
+    weights: float | Sequence[float]
+    parameter: ClassVar[str] = "weights"  # what the user calls them
 
-    def value(self, chain: Chain, stats: Statistics) -> float:
-        return 0.5 * sum(
-            weight * float(np.square(Z.sum(axis=1)).sum())
-            for weight, Z in zip(self.weights, chain.factors, strict=True)
-        )
+    def resolved(self, known: Known, depth: int) -> Sequence[Penalty]:
+        return (replace(self, weights=per_layer(self.weights, depth, self.parameter, 0, np.inf)),)
+
+    def of_layer(self, layer: int) -> Sequence[Penalty]:
+        return (replace(self, weights=(self._of(layer),)),)
+
+    def in_units(self, unit: float, depth: int) -> Self:
+        n_scaled = self.scaled_matrices(depth)
+        if n_scaled == 1:
+            return self
+        power = (2 - 2 * n_scaled) / n_scaled
+        weights = np.atleast_1d(self.weights).tolist()
+        return replace(self, weights=tuple(weight_in_units(w, power, unit, self.parameter) for w in weights))
+
+    def scaled_matrices(self, depth: int) -> int:
+        """The number of matrices whose scale it fixes, among the codes and the factors: all of them."""
+        return depth + 1
+
+    def _of(self, layer: int) -> float:
+        return float(np.atleast_1d(self.weights)[layer])
+
+    @property
+    def _top(self) -> float:
+        return self._of(-1)
 
 
 @dataclass(frozen=True)
-class UnitScaleSquaredL1Features(Penalty):
+class SquaredL1Features(LayerPenalty):
+    """½ Σ_l μ_l Σ_j ‖Z_l[j, :]‖₁²: sparse factors; needs a partner that holds the codes."""
+
+    parameter = "feature_penalty"
+
+    def on_factor(self, chain: Chain, layer: int, stats: Statistics) -> FactorTerms:
+        return FactorTerms(row_sums=np.full(len(chain.factors[layer]), self._of(layer)))
+
+    def value(self, chain: Chain, stats: Statistics) -> float:
+        sums = [float(np.square(Z.sum(axis=1)).sum()) for Z in chain.factors]
+        return 0.5 * sum(self._of(layer) * total for layer, total in enumerate(sums))
+
+
+@dataclass(frozen=True)
+class UnitScaleSquaredL1Features(LayerPenalty):
     """The same, alone: the codes' columns count as if they had unit norm.
 
     Nothing else would stop the factors from shrinking while the codes grow. Written for any scale,
     the top term is ½ μ_m Σ_k ‖H[:, k]‖² ‖Z_m[k, :]‖₁², quadratic in the codes and in Z_m.
     """
 
-    weights: tuple[float, ...]
+    parameter = "feature_penalty"
+
+    def scaled_matrices(self, depth: int) -> int:
+        return depth
 
     def on_codes(self, chain: Chain) -> CodePenalty:
-        return CodePenalty(np.diag(self.weights[-1] * np.square(chain.factors[-1].sum(axis=1))))
+        return CodePenalty(np.diag(self._top * np.square(chain.factors[-1].sum(axis=1))))
 
     def on_factor(self, chain: Chain, layer: int, stats: Statistics) -> FactorTerms:
-        weight = self.weights[layer]
+        weight = self._of(layer)
         top = layer == chain.depth - 1
         return FactorTerms(row_sums=weight * (np.diag(stats.K) if top else np.ones(len(chain.factors[layer]))))
 
     def value(self, chain: Chain, stats: Statistics) -> float:
-        below = SquaredL1Features((*self.weights[:-1], 0.0)).value(chain, stats)
+        below = SquaredL1Features((*(self._of(layer) for layer in range(chain.depth - 1)), 0.0)).value(chain, stats)
         top = np.diag(stats.K) @ np.square(chain.factors[-1].sum(axis=1))
-        return below + 0.5 * self.weights[-1] * float(top)
+        return below + 0.5 * self._top * float(top)
 
 
 @dataclass(frozen=True)
-class SquaredL1Codes(Penalty):
+class SquaredL1Codes(LayerPenalty):
     """½ λ Σ_i ‖H[i, :]‖₁²: few features a sample; needs a partner that holds the factors."""
 
-    weight: float
+    parameter = "code_penalty"
 
     def on_codes(self, chain: Chain) -> CodePenalty:
         order = len(chain.factors[-1])
-        return CodePenalty(np.full((order, order), self.weight))
+        return CodePenalty(np.full((order, order), self._top))
 
     def value(self, chain: Chain, stats: Statistics) -> float:
-        return 0.5 * self.weight * float(stats.K.sum())
+        return 0.5 * self._top * float(stats.K.sum())
 
 
 @dataclass(frozen=True)
-class UnitScaleSquaredL1Codes(Penalty):
+class UnitScaleSquaredL1Codes(LayerPenalty):
     """The same, alone: features count as if they had unit norm, ½ λ cᵀKc with c_k = ‖(S_m C_m)[k, :]‖.
 
     In a factor it is majorised by K + λ diag((Kc)/c), exact at the current one.
     """
 
-    weight: float
+    parameter = "code_penalty"
+
+    def scaled_matrices(self, depth: int) -> int:
+        return 1
+
+    def below_activation(self) -> "Penalty":
+        return TopScaleSquaredL1Codes(self.weights)
 
     def on_codes(self, chain: Chain) -> CodePenalty:
         c = self._scale(chain)
-        return CodePenalty(self.weight * np.outer(c, c))
+        return CodePenalty(self._top * np.outer(c, c))
 
     def on_factor(self, chain: Chain, layer: int, stats: Statistics) -> FactorTerms:
         return FactorTerms(top_gram=self._majoriser(chain, stats))
@@ -198,11 +282,11 @@ class UnitScaleSquaredL1Codes(Penalty):
     def _majoriser(self, chain: Chain, stats: Statistics) -> Array:
         c = self._scale(chain)
         ratio = np.divide(stats.K @ c, c, out=np.zeros_like(c), where=c > 0)
-        return np.diag(self.weight * ratio)
+        return np.diag(self._top * ratio)
 
     def value(self, chain: Chain, stats: Statistics) -> float:
         c = self._scale(chain)
-        return 0.5 * self.weight * float(c @ stats.K @ c)
+        return 0.5 * self._top * float(c @ stats.K @ c)
 
     def _scale(self, chain: Chain) -> Array:
         return np.asarray(np.linalg.norm(chain.decoder(), axis=1))
@@ -218,38 +302,62 @@ class TopScaleSquaredL1Codes(UnitScaleSquaredL1Codes):
 
     def on_factor(self, chain: Chain, layer: int, stats: Statistics) -> FactorTerms:
         if layer < chain.depth - 1:
-            return FactorTerms(ridge=self.weight)
+            return FactorTerms(ridge=self._top)
         return FactorTerms(kronecker=(KroneckerTerm(self._majoriser(chain, stats)),))
 
     def value(self, chain: Chain, stats: Statistics) -> float:
         held = sum(float(np.vdot(Z, Z)) for Z in chain.factors[:-1])
-        return super().value(chain, stats) + 0.5 * self.weight * held
+        return super().value(chain, stats) + 0.5 * self._top * held
 
     def _scale(self, chain: Chain) -> Array:
         return np.asarray(np.linalg.norm(chain.factors[-1], axis=1))
 
 
 @dataclass(frozen=True)
-class RidgeCodes(Penalty):
+class RidgeCodes(LayerPenalty):
     """½ λ ‖H‖²: smooth codes."""
 
-    weight: float
+    parameter = "code_penalty"
 
     def on_codes(self, chain: Chain) -> CodePenalty:
-        return CodePenalty(self.weight * np.eye(len(chain.factors[-1])))
+        return CodePenalty(self._top * np.eye(len(chain.factors[-1])))
 
     def value(self, chain: Chain, stats: Statistics) -> float:
-        return 0.5 * self.weight * float(np.trace(stats.K))
+        return 0.5 * self._top * float(np.trace(stats.K))
+
+
+@dataclass(frozen=True)
+class ElasticNetPerEntry(UnresolvedPenalty):
+    """The penalties of scikit-learn's NMF: its parameters are prices per entry of X."""
+
+    alpha_W: float
+    alpha_H: float
+    l1_ratio: float
+
+    def resolved(self, known: Known, depth: int) -> Sequence[Penalty]:
+        n_samples, n_features = known.X.shape
+        codes, factor = n_features * self.alpha_W, n_samples * self.alpha_H
+        l1, l2 = self.l1_ratio, 1 - self.l1_ratio
+        return (ElasticNet(codes * l1, codes * l2, factor * l1, factor * l2),)
 
 
 @dataclass(frozen=True)
 class ElasticNet(Penalty):
-    """The penalties of scikit-learn's NMF on codes and factors, already scaled as there."""
+    """codes_l1 Σ H + ½ codes_l2 ‖H‖² + factor_l1 Σ Z + ½ factor_l2 ‖Z‖²."""
 
     codes_l1: float
     codes_l2: float
     factor_l1: float
     factor_l2: float
+
+    def in_units(self, unit: float, depth: int) -> "ElasticNet":
+        """H and Z are divided by the square root of the unit each, the objective by its square."""
+        return ElasticNet(
+            weight_in_units(self.codes_l1, -1.5, unit, "alpha_W"),
+            weight_in_units(self.codes_l2, -1.0, unit, "alpha_W"),
+            weight_in_units(self.factor_l1, -1.5, unit, "alpha_H"),
+            weight_in_units(self.factor_l2, -1.0, unit, "alpha_H"),
+        )
 
     def on_codes(self, chain: Chain) -> CodePenalty:
         return CodePenalty(self.codes_l2 * np.eye(len(chain.factors[-1])), l1=self.codes_l1)

@@ -7,8 +7,8 @@ from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from deepnmf.arrays import Array, Matrix
+from deepnmf.labels import UNKNOWN
 from deepnmf.models.factorization import Factorization
-from deepnmf.models.labels import UNKNOWN
 from deepnmf.plotting.sample_groups import ClassNames, Groups, label_or_cluster_groups
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from deepnmf.arrays import Array
-from deepnmf.models.checks import check_groups
-from deepnmf.models.labels import UNKNOWN, split_labels
+from deepnmf.checks import check_groups
+from deepnmf.labels import UNKNOWN, split_labels
 
 ClassNames = Sequence[str] | Mapping[Any, str] | None
 MOST_CLUSTERS = 10

@@ -8,14 +8,13 @@ from deepnmf.solvers.descent import ChainDescent, State
 from deepnmf.solvers.encoding import decoded_residual_norm, encode_rows, residual_norm
 from deepnmf.solvers.loop import Descent, History, OnSweep, Run, minimise
 from deepnmf.solvers.pretraining import LayerwisePlan, Stack, pretrain
-from deepnmf.solvers.starts import NNDSVD, free_start, nonnegative_start, refitted
+from deepnmf.solvers.starts import free_start, nonnegative_start, refitted
 from deepnmf.solvers.steps import SOLVERS, Solver
 from deepnmf.solvers.two_sided_descent import Labels, TwoSidedDescent, TwoSidedState
 from deepnmf.solvers.two_sided_encoding import encode_two_sided
 from deepnmf.solvers.two_sided_start import deep_start, shallow_start
 
 __all__ = [
-    "NNDSVD",
     "SOLVERS",
     "ActivatedDescent",
     "ActivatedEncoder",

@@ -1,11 +1,13 @@
 """Learning from one batch of rows after the other: factors are fitted to statistics that fade."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from deepnmf.arrays import Array
 from deepnmf.engines import Engine
+from deepnmf.layout import Arrays, Expected, Layout, listed_numbers
 from deepnmf.objective import Chain, Objective, Statistics
 from deepnmf.solvers.descent import MOST_INNER, ChainDescent, State
 from deepnmf.solvers.encoding import encode_rows
@@ -29,6 +31,24 @@ class Memory:
         H, D = codes.astype(np.float64, copy=False), chain.decoder()
         K = H.T @ H
         return cls(Statistics(K @ D, K, H.sum(axis=0), float(np.sum(K * (D @ D.T)))), len(codes))
+
+    def state(self) -> tuple[dict[str, Any], Arrays]:
+        """What a file must hold: a description, and lists of arrays."""
+        stats = self.stats
+        return {"sqnorm_seen": [stats.sqnorm]}, {"memory": [stats.M, stats.K, stats.code_sums]}
+
+    @classmethod
+    def layout(cls, description: dict[str, Any], top: int, n_features: int) -> Layout:
+        """What the arrays of a file must be like."""
+        listed_numbers(description, "sqnorm_seen", 1, 0, np.inf)
+        return {"memory": [Expected((top, n_features)), Expected((top, top)), Expected((top,))]}
+
+    @classmethod
+    def restored(cls, description: dict[str, Any], arrays: Arrays, n_seen: int) -> "Memory":
+        """The memory again, from what `state` gave."""
+        M, K, code_sums = arrays["memory"]
+        (sqnorm,) = description["sqnorm_seen"]
+        return cls(Statistics(M, K, code_sums, sqnorm), n_seen)
 
     def joined(self, new: Statistics, n_new: int) -> "Memory":
         """With a new batch: the larger it is against all rows so far, the more of these fades."""

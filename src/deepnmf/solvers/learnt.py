@@ -5,13 +5,14 @@ Codes are in the scale that is handed out, each in units of what it adds to the 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
 
 from deepnmf.arrays import Array
 from deepnmf.engines import Engine
+from deepnmf.labels import described_classes
 from deepnmf.objective import Activation, Chain, CodePenalty
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.solvers.activated_encoding import ActivatedEncoder
@@ -36,6 +37,8 @@ class LinearChain:
         Norms of the factors' rows as they were optimized, which penalties may depend on.
     has_roots : bool
         Whether the top codes are handed out as their square roots.
+    unit : float
+        What the data were divided by in the fit.
     """
 
     chain: Chain
@@ -43,6 +46,12 @@ class LinearChain:
     code_penalties: Sequence[CodePenalty]
     optimized_norms: Sequence[Array]
     has_roots: bool = False
+    unit: float = 1.0
+
+    @property
+    def factors(self) -> Sequence[Array]:
+        """Z_1..Z_m."""
+        return self.chain.factors
 
     @property
     def top(self) -> int:
@@ -59,7 +68,11 @@ class LinearChain:
         D = self.chain.decoder(layer)
         return (self.code_scales[layer][:, None] * D).astype(D.dtype, copy=False)
 
-    def encode(self, engine: Engine, layer: int, training_codes: Array) -> Array:
+    def linear_decoder(self, layer: int) -> Array:
+        """What codes of a layer are multiplied by, where that is all that stands between them and the data."""
+        return self.decoder(layer)
+
+    def encode(self, engine: Engine, layer: int) -> Array:
         """Codes of the engine's rows at a layer, with the factors fixed."""
         penalty = self.code_penalties[layer]
         codes = encode_rows(engine, self.decoder(layer), replace(penalty, l1=penalty.l1 / engine.unit))
@@ -67,7 +80,7 @@ class LinearChain:
 
     def lower_codes(self, engine: Engine, codes: Array) -> list[Array]:
         """Codes of the training rows below the top, whose own are given as they were fitted: problems of their own."""
-        return [self.encode(engine, layer, codes) for layer in range(self.top)]
+        return [self.encode(engine, layer) for layer in range(self.top)]
 
     def decode(self, H: Array, layer: int) -> Array:
         """Data that codes of a layer stand for."""
@@ -85,9 +98,14 @@ class LinearChain:
         """Codes as the chain has them, from the form a user gets them in."""
         return np.square(codes) if self.has_roots and layer == self.top else codes
 
-    def optimized_chain(self, degree: float) -> Chain:
-        """The factors in the scale that they were optimized in, f(s u) = s^degree f(u) between layers."""
-        chain = self.chain.with_row_norms(self.optimized_norms, degree)
+    @property
+    def degree(self) -> float:
+        """The q of f(s u) = s^q f(u) between layers; 1 too where f lets no scale through."""
+        return 1.0
+
+    def optimized_chain(self) -> Chain:
+        """The factors in the scale that they were optimized in: penalties may depend on it."""
+        chain = self.chain.with_row_norms(self.optimized_norms, self.degree)
         return replace(chain, factors=tuple(np.asarray(Z, dtype=np.float64) for Z in chain.factors))
 
     def in_units(self, unit: float, factor_unit: float) -> Self:
@@ -105,7 +123,9 @@ class LinearChain:
 
     def state(self) -> tuple[dict[str, Any], dict[str, list[Array]]]:
         """What a file must hold: a description, and lists of arrays."""
-        description = {"theta": self.chain.theta, "l1": [penalty.l1 for penalty in self.code_penalties]}
+        description: dict[str, Any] = {"theta": self.chain.theta, "l1": [one.l1 for one in self.code_penalties]}
+        if self.unit != 1:
+            description["unit"] = [self.unit]
         arrays = {
             "factor": list(self.chain.factors),
             "scale": list(self.code_scales),
@@ -121,87 +141,105 @@ class LinearChain:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ActivatedChain(LinearChain):
-    """X ≈ f(··· f(H_m Z_m) ···) Z_1."""
+class TiedChain(LinearChain):
+    """A linear chain of samples of which those of one class share their code."""
+
+    classes: Array
+
+    def state(self) -> tuple[dict[str, Any], dict[str, list[Array]]]:
+        """What a file must hold: a description, and lists of arrays."""
+        description, arrays = super().state()
+        return description | described_classes(self.classes), arrays
+
+
+@dataclass(frozen=True, kw_only=True)
+class NonlinearChain(LinearChain):
+    """A chain with an activation f between its layers."""
 
     activation: Activation
+
+    @property
+    def degree(self) -> float:
+        """The q of f(s u) = s^q f(u); 1 too where f lets no scale through, and none is moved there."""
+        return self.activation.degree or 1.0
 
     def features(self) -> list[Array]:
         """What unit codes of every layer decode to."""
         return [self.decode(np.eye(len(Z), dtype=Z.dtype), layer) for layer, Z in enumerate(self.chain.factors)]
 
-    def encode(self, engine: Engine, layer: int, training_codes: Array) -> Array:
+    def linear_decoder(self, layer: int) -> Array:
+        """What codes of the first layer are multiplied by; those above have an activation on their way."""
+        if layer > 0:
+            raise ValueError(
+                f"project needs a linear path to layer {layer}, but activation={self.activation.name!r} lies on it."
+            )
+        return self.decoder(layer)
+
+    def decode(self, H: Array, layer: int) -> Array:
+        """Data that codes of a layer stand for."""
+        H = self.as_fitted(H, layer)
+        for below in range(layer, -1, -1):
+            H = H @ self.layer_decoder(below).astype(H.dtype, copy=False)
+            H = self.activation.function(H) if below else H
+        return H
+
+    def residual(self, engine: Engine, codes: Array, layer: int) -> float:
+        """‖X - X̂‖_F for codes of a layer."""
+        return decoded_residual_norm(engine, codes, partial(self.decode, layer=layer))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActivatedChain(NonlinearChain):
+    """X ≈ f(··· f(H_m Z_m) ···) Z_1, all layers fitted together."""
+
+    others: Array  # codes of some training rows, as fitted: a new row may start from one of them
+
+    def encode(self, engine: Engine, layer: int) -> Array:
         """Codes of the top layer first: those of a lower one are their values there."""
-        encoder = self.encoder(training_codes)
-        codes = encoder.values_below(encoder.encode(engine))[layer].astype(engine.dtype, copy=False)
+        codes = self.encoder.values_below(self.encoder.encode(engine))[layer].astype(engine.dtype, copy=False)
         return self.handed_out(codes, layer)
 
     def lower_codes(self, engine: Engine, codes: Array) -> list[Array]:
         """What the codes of the top stand for on the layers below."""
-        values = self.encoder(codes).values_below(codes)
+        values = self.encoder.values_below(codes)
         return [V.astype(codes.dtype, copy=False) for V in values[:-1]]
 
-    def encoder(self, training_codes: Array) -> ActivatedEncoder:
+    @cached_property
+    def encoder(self) -> ActivatedEncoder:
         """Solves for codes of new rows, from those of the training rows where these are a better start."""
         decoders = [self.layer_decoder(layer) for layer in range(self.chain.depth)]
-        codes = self.as_fitted(training_codes, self.top)
-        return activated_encoder(decoders, self.activation, self.code_penalties[-1], self.chain.nonnegative, codes)
+        penalty, nonnegative = self.code_penalties[-1], self.chain.nonnegative
+        return activated_encoder(decoders, self.activation, penalty, nonnegative, self.others)
 
-    def decode(self, H: Array, layer: int) -> Array:
-        """Data that codes of a layer stand for."""
-        return decoded_through(self, self.activation, self.as_fitted(H, layer), layer)
-
-    def residual(self, engine: Engine, codes: Array, layer: int) -> float:
-        """‖X - X̂‖_F for codes of a layer."""
-        return decoded_residual_norm(engine, codes, partial(self.decode, layer=layer))
-
-    def fitted_codes(self, training_codes: Array, degree: float) -> Array:
-        """Codes of the training rows in the scale that they were optimized in."""
+    def optimized_others(self) -> Array:
+        """Codes of some training rows in the scale that they were optimized in."""
         *lower, top = self.optimized_norms
-        Z = self.chain.with_row_norms(lower, degree).factors[-1]
-        return self.as_fitted(training_codes, self.top) / (top * inverse_norms(Z))
+        Z = self.chain.with_row_norms(lower, self.degree).factors[-1]
+        return self.others / (top * inverse_norms(Z))
 
 
 @dataclass(frozen=True, kw_only=True)
 class GreedyChain(LinearChain):
-    """Layers fitted one upon the other, with a map between them or none; codes are found in the same way."""
+    """Layers fitted one upon the other; codes are found in the same way."""
 
-    activation: Activation | None = None
-
-    def features(self) -> list[Array]:
-        """Every layer's features in input space; with a map between layers, what unit codes decode to."""
-        if self.activation is None:
-            return super().features()
-        return [self.decode(np.eye(len(Z), dtype=Z.dtype), layer) for layer, Z in enumerate(self.chain.factors)]
-
-    def encode(self, engine: Engine, layer: int, training_codes: Array) -> Array:
+    def encode(self, engine: Engine, layer: int) -> Array:
         """Codes of the first layer, then of the second given these, and so on."""
         for below in range(layer + 1):
             codes = encode_rows(engine, self.layer_decoder(below), self.code_penalties[below])
-            if below < layer:
-                fed = codes if self.activation is None else self.activation.inverse(codes, self.chain.nonnegative)
-                engine = engine.upon(fed)
+            engine = engine.upon(codes) if below < layer else engine
         return codes
 
-    def decode(self, H: Array, layer: int) -> Array:
-        """Data that codes of a layer stand for."""
-        if self.activation is None:
-            return super().decode(H, layer)
-        return decoded_through(self, self.activation, H, layer)
 
-    def residual(self, engine: Engine, codes: Array, layer: int) -> float:
-        """‖X - X̂‖_F for codes of a layer."""
-        if self.activation is None:
-            return super().residual(engine, codes, layer)
-        return decoded_residual_norm(engine, codes, partial(self.decode, layer=layer))
+@dataclass(frozen=True, kw_only=True)
+class GreedyNonlinearChain(NonlinearChain):
+    """The same with an activation between the layers."""
 
-
-def decoded_through(learnt: LinearChain, activation: Activation, H: Array, layer: int) -> Array:
-    """Codes of a layer carried down to the data, with a map between layers."""
-    for below in range(layer, -1, -1):
-        H = H @ learnt.layer_decoder(below).astype(H.dtype, copy=False)
-        H = activation.function(H) if below else H
-    return H
+    def encode(self, engine: Engine, layer: int) -> Array:
+        """Codes of the first layer; f⁻¹ of them is what the second is fitted to, and so on."""
+        for below in range(layer + 1):
+            codes = encode_rows(engine, self.layer_decoder(below), self.code_penalties[below])
+            engine = engine.upon(self.activation.inverse(codes, self.chain.nonnegative)) if below < layer else engine
+        return codes
 
 
 def activated_encoder(
@@ -213,5 +251,10 @@ def activated_encoder(
         activation=activation,
         penalty=penalty,
         nonnegative=nonnegative,
-        others=others[:: max(1, -(-len(others) // MOST_OTHERS))].astype(np.float64),
+        others=others,
     )
+
+
+def some_rows(codes: Array) -> Array:
+    """Codes of some training rows, in double precision."""
+    return codes[:: max(1, -(-len(codes) // MOST_OTHERS))].astype(np.float64)

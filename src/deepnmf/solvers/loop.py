@@ -69,9 +69,9 @@ class Run:
 
     verbose: int = 0
     checkpoints: Checkpoints | None = None
+    on_sweep: OnSweep | None = None  # called after each sweep of the fine-tuning
     unit: float = 1.0  # what X was divided by: losses are shown in units of X itself
     ended: str | None = None  # why nothing iterates any more, in whatever stage: "interrupted" or "on_sweep"
-    history: History = History((), "max_iter")  # of the sweeps of all layers, once they are over
     began: float = field(default_factory=time.perf_counter)
     _sweeping: bool = False
     _asked_to_end: bool = False

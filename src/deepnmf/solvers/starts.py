@@ -12,7 +12,6 @@ from deepnmf.solvers.least_squares import least_change
 from deepnmf.solvers.statistics import statistics
 from deepnmf.solvers.svd import truncated_svd
 
-NNDSVD = ("nndsvd", "nndsvda", "nndsvdar")
 NNDSVD_POWER_STEPS, STEADY = 7, 0.01  # from rougher vectors, text ends in poorer minima
 STEEPEST = 1e6  # a shift beyond this makes all code columns parallel in double precision
 

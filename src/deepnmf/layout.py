@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.models.checks import per_layer
+from deepnmf.checks import per_layer
 from deepnmf.untrusted import of_type
 
 

@@ -2,6 +2,7 @@
 
 import re
 import reprlib
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from deepnmf.arrays import Array
+from deepnmf.checks import NNDSVD
 from deepnmf.masks import mask_of
 from deepnmf.untrusted import of_type
 
@@ -44,6 +46,60 @@ def check_two_classes(classes: Array, name: str) -> None:
         raise ValueError(
             f"{name} knows one class only, {classes.tolist()[0]!r}: labels of two or more are expected, or none."
         )
+
+
+@dataclass(frozen=True)
+class KnownLabels:
+    """The classes, sorted, and each sample's place among them, -1 where its label is unknown."""
+
+    classes: Array
+    places: Array
+
+    @classmethod
+    def of(cls, y: Any, n_samples: int) -> "KnownLabels":
+        """The labels that were given to a fit; y may be None."""
+        return cls(*split_labels(y, n_samples))
+
+    @property
+    def rows(self) -> Array:
+        """The samples whose label is known."""
+        return np.flatnonzero(self.places != UNKNOWN)
+
+    def completed(self, predicted: Array) -> Array:
+        """The places of all samples: predicted ones where the label is unknown."""
+        return np.where(self.places == UNKNOWN, predicted, self.places)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """A of X ≈ A V Z: the samples of a class are one group, each unlabelled sample is one of its own."""
+
+    classes: Array
+    places: Array  # each sample's group
+    counts: Array  # each group's samples
+
+    @classmethod
+    def of(cls, y: Any, n_samples: int) -> "Groups":
+        """Classes first, then unlabelled samples in their order."""
+        classes, places = split_labels(y, n_samples)
+        check_two_classes(classes, "y")
+        unknown = places == UNKNOWN
+        places[unknown] = len(classes) + np.arange(np.count_nonzero(unknown))
+        return cls(classes, places, np.bincount(places))
+
+    def expanded(self, weighted_codes: Array) -> Array:
+        """A V, one row a sample, from D^½ V."""
+        V = weighted_codes / np.sqrt(self.counts)[:, None]
+        return V.astype(weighted_codes.dtype, copy=False)[self.places]
+
+    def check_rank(self, init: str | None, size: int, n_features: int) -> None:
+        """Refuse an explicit NNDSVD above the rank of the groups' means."""
+        shape = len(self.counts), n_features
+        if len(self.classes) and init in NNDSVD and size > min(shape):
+            raise ValueError(
+                f"init = '{init}' can only be used when n_components <= min(n_groups, n_features), where a class "
+                f"and an unlabelled sample are one group each; got {size} for {shape}."
+            )
 
 
 def n_attributes(Y: Any) -> int:

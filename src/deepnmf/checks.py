@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_array, check_non_negative, column_or_
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.masks import check_unmasked
-from deepnmf.solvers import NNDSVD
 
+NNDSVD = ("nndsvd", "nndsvda", "nndsvdar")
 FLOATS = [np.float64, np.float32]
 LIGHTEST = 1e-3  # of the largest weight: a sweep moves by the weights, and stops where it hardly moves
 

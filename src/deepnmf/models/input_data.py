@@ -1,0 +1,160 @@
+"""X as users give it, checked: in memory or not, with holes, with weights of its entries."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_array, validate_data
+
+from deepnmf.arrays import Array, Matrix
+from deepnmf.checks import FLOATS, check_any_observed, check_observed_non_negative
+from deepnmf.engines import Engine, Workers, is_on_cluster, is_streamed, row_source, rows_of
+from deepnmf.engines.scaling import check_bent
+from deepnmf.masks import check_unmasked, mask_of, with_holes
+from deepnmf.solvers.problem import Problem
+
+STORED = "stored"
+EntryWeight = Any
+"""None, ``"stored"``, or a dense or sparse matrix of the shape of X."""
+
+
+class Observed(NamedTuple):
+    """Data and the weights of its entries; where these are sparse, X has their pattern."""
+
+    X: Matrix
+    weight: Matrix | None = None
+
+
+def observed(model: Any, problem: Problem, X: Matrix, entry_weight: EntryWeight, *, reset: bool) -> Observed:
+    """Check X and the weights of its entries for a fit (`reset`) or for a model that is fitted."""
+    whom = type(model).__name__
+    X = validated(model, problem, X, reset=reset)
+    if entry_weight is not None and not problem.masks_nan:
+        raise ValueError(f"{whom} as it is set cannot weigh entries: entry_weight must be None.")
+    if is_streamed(X) or is_on_cluster(X):
+        if entry_weight is not None:
+            raise ValueError("entry_weight needs X in memory, got rows that are read block by block.")
+        return Observed(X)
+    data = _weighed(X, entry_weight)
+    if reset:
+        check_any_observed(*data)
+    return data
+
+
+def rows(problem: Problem, data: Observed, workers: Workers, whom: str, unit: float | None = None) -> Engine:
+    """Return what passes over the rows, divided by `unit`, or by what makes their size an ordinary one."""
+    unit = unit if problem.has_units else 1.0
+    engine = rows_of(*data, workers=workers, nonnegative=problem.nonnegative, unit=unit)
+    if not problem.has_units:
+        check_bent(engine, whom)
+    return engine
+
+
+# ------------------------------------------------------------------------------------------------- X
+
+
+def validated(model: Any, problem: Problem, X: Matrix, *, reset: bool) -> Matrix:
+    """Check X; where it is not in memory, what can be known before it is read."""
+    whom = type(model).__name__
+    if not problem.masks_nan and mask_of(X) is not None:
+        raise ValueError(f"X has masked entries, and {whom} as it is set cannot leave any out: fill them first.")
+    X = with_holes(X)
+    elsewhere = _elsewhere(X, problem, whom)
+    return _in_memory(model, X, problem, reset) if elsewhere is None else _to_be_read(model, elsewhere, reset)
+
+
+def _elsewhere(X: Matrix, problem: Problem, whom: str) -> Matrix | None:
+    """X as rows to be read, or on a cluster; None where it is in memory."""
+    if is_on_cluster(X):
+        if not problem.distributes:
+            raise ValueError(f"{whom} as it is set takes no dask arrays: rows depend on each other.")
+        from deepnmf.engines.cluster import checked  # noqa: PLC0415 - dask is imported for its own arrays only
+
+        return checked(X)
+    if isinstance(X, np.memmap) and not problem.streams:
+        return None
+    source = row_source(X)
+    if source is not None and not problem.streams:
+        raise ValueError(f"{whom} needs X in memory, got rows that are read block by block.")
+    return source
+
+
+def _to_be_read(model: Any, X: Matrix, reset: bool) -> Matrix:
+    """Check what can be known of rows before they are read; the rest is checked in the first pass."""
+    if X.dtype.kind not in "biuf":
+        raise ValueError(f"X holds {X.dtype}, and real numbers are expected.")
+    fewest = 2 if reset else 1
+    if X.shape[0] < fewest or X.shape[1] < 1:
+        raise ValueError(f"X has shape {X.shape}, and at least {fewest} samples and a feature are expected.")
+    validate_data(model, X, reset=reset, skip_check_array=True)
+    return X
+
+
+def _in_memory(model: Any, X: Matrix, problem: Problem, reset: bool) -> Matrix:
+    X = validate_data(
+        model,
+        X,
+        reset=reset,
+        accept_sparse="csr",
+        dtype=FLOATS,
+        ensure_min_samples=2 if reset else 1,
+        ensure_all_finite="allow-nan" if problem.masks_nan and not sparse.issparse(X) else True,
+    )
+    if not sparse.issparse(X):
+        X = np.require(X, requirements=["C", "A"])  # other layouts are multiplied in another order, to other bits
+    elif not X.has_canonical_format:
+        X = X.copy()  # the user's matrix is not ours to tidy up
+        X.sum_duplicates()
+    if problem.nonnegative:
+        check_observed_non_negative(X, f"{type(model).__name__} (input X)")
+    return X
+
+
+# ------------------------------------------------------------------------------- weights of its entries
+
+
+def _weighed(X: Matrix, entry_weight: EntryWeight) -> Observed:
+    """Check weights and bring X into their pattern."""
+    if entry_weight is None:
+        return Observed(X)
+    if isinstance(entry_weight, str):
+        return _stored(X, entry_weight)
+    weight = _checked(X, entry_weight)
+    if sparse.issparse(weight):
+        return _at(weight, X)
+    return Observed(X, None if weight.min() == 1 else weight)
+
+
+def _stored(X: Matrix, said: str) -> Observed:
+    if said != STORED:
+        raise ValueError(f'entry_weight must be None, "{STORED}" or a matrix of the shape of X, got {said!r}.')
+    if not sparse.issparse(X):
+        raise ValueError(f'entry_weight="{STORED}" is for a sparse X, whose absent entries it leaves out; X is dense.')
+    return Observed(X, _with_data(X, np.ones_like(X.data)))
+
+
+def _checked(X: Matrix, entry_weight: Any) -> Matrix:
+    check_unmasked(entry_weight, "entry_weight")
+    weight = check_array(entry_weight, accept_sparse="csr", dtype=X.dtype, order="C", input_name="entry_weight")
+    if weight.shape != X.shape:
+        raise ValueError(
+            f"entry_weight has shape {weight.shape}, but X has {X.shape}: one weight an entry is expected."
+        )
+    if sparse.issparse(X) and not sparse.issparse(weight):
+        raise TypeError("entry_weight is dense, but X is sparse: pass sparse weights, absent ones count nothing.")
+    if weight.size and not 0 <= weight.min() <= weight.max() <= 1:
+        raise ValueError(f"entry_weight must be from 0 to 1, got {weight.min():g} to {weight.max():g}.")
+    return weight
+
+
+def _at(weight: Matrix, X: Matrix) -> Observed:
+    """The entries of X that have a weight, zeros among them stored; what is NaN counts nothing."""
+    rows = np.repeat(np.arange(weight.shape[0]), np.diff(weight.indptr))
+    values = np.asarray(X[rows, weight.indices], dtype=X.dtype).ravel()
+    unseen = np.isnan(values)
+    values[unseen] = 0
+    return Observed(_with_data(weight, values), _with_data(weight, np.where(unseen, 0, weight.data)))
+
+
+def _with_data(pattern: Matrix, data: Array) -> Matrix:
+    return sparse.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)

@@ -1,0 +1,203 @@
+"""What `DeepNMFNetwork` and its one-layer case `SSNMF` share: a fit with labels and groups, and predictions."""
+
+import os
+from collections.abc import Sequence
+from typing import Any, Literal, Self
+
+from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from deepnmf.arrays import Array, Matrix
+from deepnmf.masks import check_unmasked
+from deepnmf.models.factorization import Factorization
+from deepnmf.models.input_data import EntryWeight
+from deepnmf.models.run_control import RunControl
+from deepnmf.solvers import OnSweep
+from deepnmf.solvers.network_problem import LearntNetwork
+
+ReadoutName = Literal["logistic", "head"]
+
+
+class NetworkClassifier(ClassifierMixin, Factorization):
+    """Layers that each fit the pooled codes below, and labels on the top one (Flenner & Hunter)."""
+
+    _learnt: LearntNetwork
+
+    def fit(  # type: ignore[override]
+        self,
+        X: Matrix,
+        y: object = None,
+        *,
+        groups: object = None,
+        entry_weight: EntryWeight = None,
+        factors: Sequence[Array] | None = None,
+        on_sweep: OnSweep | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_seconds: float = 30,
+    ) -> Self:
+        """Learn the factors and, from whatever labels there are, how to predict the others.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Nonnegative; NaN or a mask (`numpy.ma`) in a dense X marks an entry that was not observed.
+        y : array-like of shape (n_samples,), optional
+            Labels, -1, None or NaN where unknown. Without labels the fit is unsupervised.
+        groups : array-like of shape (n_samples,), optional
+            The sequence each row belongs to, such as its document or recording; rows of a sequence follow each
+            other in order, and nothing is pooled across its ends. None is one sequence.
+        {entry_weight}
+        {factors}
+        {run_control}
+
+        {returns_self}
+        """
+        control = RunControl(on_sweep, checkpoint, checkpoint_seconds, (X, y, groups, entry_weight, factors))
+        return self._fit(X, self._start(factors), control, entry_weight, labels=y, groups=groups)
+
+    def _set_learnt(self, learnt: LearntNetwork) -> None:
+        super()._set_learnt(learnt)
+        self.classes_, self.transduction_ = learnt.labels.classes, learnt.transduction
+        self.label_factor_ = learnt.head
+
+    def fit_transform(
+        self, X: Matrix, y: object = None, *, groups: object = None, entry_weight: EntryWeight = None, **fit_params: Any
+    ) -> Array:
+        """Fit, then return what `transform` gives for the same rows.
+
+        Codes as the optimization left them, shaped by labels and feedback, are in `codes_`.
+
+        Parameters
+        ----------
+        {plain_X}
+        y, groups, entry_weight, **fit_params : see `fit`
+
+        {returns_codes}
+        """
+        fitted = self.fit(X, y, groups=groups, entry_weight=entry_weight, **fit_params)
+        return fitted.transform(X, groups=groups, entry_weight=entry_weight)
+
+    def transform(  # type: ignore[override]
+        self, X: Matrix, groups: object = None, entry_weight: EntryWeight = None
+    ) -> Array:
+        """Codes of the rows of X at `output_layer`, with the factors fixed and without labels.
+
+        Layer by layer: nonnegative least squares, each row to its own optimum over its observed entries, then
+        pooling within its group. Without pooling a row's codes do not depend on the other rows.
+
+        Parameters
+        ----------
+        {plain_X}
+        groups, entry_weight : see `fit`
+
+        {returns_codes}
+        """
+        return self.encode(X, self._problem().output_layer, groups, entry_weight)
+
+    def encode(  # type: ignore[override]
+        self, X: Matrix, layer: int = -1, groups: object = None, entry_weight: EntryWeight = None
+    ) -> Array:
+        """Codes of the rows of X at any layer.
+
+        Parameters
+        ----------
+        {plain_X}
+        {layer}
+        groups, entry_weight : see `fit`
+
+        {returns_layer_codes}
+        """
+        return self._encoded(X, layer, entry_weight, groups=groups)
+
+    def predict(self, X: Matrix, groups: object = None, entry_weight: EntryWeight = None) -> Array:
+        """The class with the largest score.
+
+        Parameters
+        ----------
+        {plain_X}
+        groups, entry_weight : see `fit`
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        codes = self._readable_codes(X, groups, entry_weight)
+        return self.classes_[self._learnt.readout.winners(codes)]
+
+    def _reads_probabilities(self) -> bool:
+        return bool(self.readout == "logistic")
+
+    def _reads_head(self) -> bool:
+        return bool(self.readout == "head")
+
+    @available_if(_reads_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Matrix, groups: object = None, entry_weight: EntryWeight = None) -> Array:
+        """Probabilities of the classes by the logistic regression on the top codes; only with ``readout="logistic"``.
+
+        Parameters
+        ----------
+        {plain_X}
+        groups, entry_weight : see `fit`
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        codes = self._readable_codes(X, groups, entry_weight)
+        return self._learnt.readout.probabilities(codes)
+
+    @available_if(_reads_head)  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Matrix, groups: object = None, entry_weight: EntryWeight = None) -> Array:
+        """H_m B, least-squares estimates of the one-hot labels; only with ``readout="head"``.
+
+        Parameters
+        ----------
+        {plain_X}
+        groups, entry_weight : see `fit`
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes), or (n_samples,) for two classes
+            For two classes the second's score minus the first's.
+        """
+        codes = self._readable_codes(X, groups, entry_weight)
+        scores = self._learnt.readout.scores(codes)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def score(self, X: Matrix, y: Any = None, groups: object = None, sample_weight: Any = None) -> float:
+        """Share of rows whose label is predicted.
+
+        Parameters
+        ----------
+        {plain_X}
+        y : array-like of shape (n_samples,)
+        groups : array-like of shape (n_samples,), optional
+            See `fit`.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        check_unmasked(y, "y")
+        return float(accuracy_score(y, self.predict(X, groups), sample_weight=sample_weight))
+
+    def _readable_codes(self, X: Matrix, groups: object, entry_weight: EntryWeight) -> Array:
+        check_is_fitted(self)
+        self._check_labelled()
+        return self.encode(X, -1, groups, entry_weight)
+
+    def _check_labelled(self) -> None:
+        if not len(self.classes_):
+            raise ValueError(
+                f"This {type(self).__name__} was fitted without labels and cannot predict: "
+                "pass y to fit, with -1 where a label is unknown."
+            )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
+        return tags

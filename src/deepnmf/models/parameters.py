@@ -1,0 +1,225 @@
+"""Parameters that several models share: what each one means, once, and which values it takes.
+
+A docstring shows a shared text where a line is its name in braces. The rules that values are checked by are found by
+the names in a model's constructor; a model states only those that are its own.
+"""
+
+import inspect
+import re
+import textwrap
+from numbers import Integral, Real
+from typing import Any, Literal
+
+from numpy.random import RandomState
+from sklearn.utils._param_validation import Interval, StrOptions  # scikit-learn's own rules have no public name
+
+from deepnmf.checks import NNDSVD
+from deepnmf.solvers.steps import SOLVERS
+
+Init = Literal["nndsvd", "nndsvda", "nndsvdar", "random", "custom"] | None
+FreeInit = Literal["svd", "kmeans", "random", "custom"]
+SolverName = Literal["hals", "apg", "pg", "mu"]
+KeepCodes = Literal["top", "all"]
+RandomStateLike = int | RandomState | None
+
+Constraints = dict[str, list[Any]]
+
+
+def at_least(low: float, kind: type = Real) -> Any:
+    """Numbers from `low` on."""
+    return Interval(kind, low, None, closed="left")
+
+
+def between(low: float, high: float, closed: Literal["both", "left", "right"] = "both", kind: type = Real) -> Any:
+    """Numbers from `low` to `high`."""
+    return Interval(kind, low, high, closed=closed)
+
+
+def one_of(*names: str) -> Any:
+    """One of some words."""
+    return StrOptions(set(names))
+
+
+COUNT, WEIGHT = at_least(1, Integral), at_least(0)
+
+CONSTRAINTS: Constraints = {
+    "n_components": [COUNT],
+    "layer_sizes": ["array-like", COUNT],
+    "theta": [Real, "array-like"],
+    "init": [one_of(*NNDSVD, "random", "custom"), None],
+    "solver": [one_of(*SOLVERS)],
+    "max_iter": [COUNT],
+    "tol": [WEIGHT],
+    "pretrain_max_iter": [at_least(0, Integral)],
+    "pretrain_tol": [WEIGHT],
+    "output_layer": [Integral],
+    "keep_codes": [one_of("top", "all")],
+    "graph_weights": [Real, "array-like"],
+    "label_graph": [one_of("binary", "rbf", "dot")],
+    "label_weight": [WEIGHT],
+    "random_state": ["random_state"],
+    "verbose": ["verbose"],
+    "warm_start": ["boolean"],
+}
+
+TEXTS = {
+    "n_components": """
+        n_components : int, default=10
+            Number of features.
+        """,
+    "layer_sizes": """
+        layer_sizes : sequence of int, default=(100, 10)
+            r_1..r_m, from the data upwards.
+        """,
+    "init": """
+        init : {"random", "nndsvd", "nndsvda", "nndsvdar", "custom"} or None, default=None
+            Start of each layer. None is "nndsvd", with random components above the rank. "custom" starts from the
+            `factors` given to `fit`.
+        """,
+    "free_init": """
+        init : {"svd", "kmeans", "random", "custom"}, default="svd"
+            Start of each layer. "custom" starts from the `factors` given to `fit`.
+        """,
+    "solver": """
+        solver : {"hals", "apg", "pg", "mu"}, default="hals"
+            How a block is updated: "hals" is coordinate descent (Cichocki & Zdunek), "apg" Nesterov's projected
+            gradient (NeNMF), "pg" projected gradient with a line search (PgNMF), "mu" multiplicative (Lee & Seung).
+            Above layer 1, where the columns of a factor depend on each other, "hals" makes steps of "apg".
+        """,
+    "max_iter": """
+        max_iter : int, default=200
+            At most so many iterations (sweeps over all factors) of the fine-tuning.
+        """,
+    "tol": """
+        tol : float, default=1e-4
+            Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps. 0 disables
+            every stopping test.
+        """,
+    "pretraining": """
+        pretrain_max_iter : int, default=50
+            At most so many sweeps of pre-training a layer.
+        pretrain_tol : float, default=1e-4
+            Tolerance of the pre-training.
+        """,
+    "output": """
+        output_layer : int, default=-1
+            The layer whose codes `transform` gives.
+        keep_codes : {"top", "all"}, default="top"
+            Whether `codes_` holds the top layer's codes or every layer's.
+        """,
+    "run": """
+        random_state : int, RandomState or None, default=None
+        verbose : int, default=0
+            1 prints every tenth sweep, 2 each one.
+        warm_start : bool, default=False
+            Whether `fit` starts from the factors of the fit before instead of `init`, when there was one.
+        """,
+    "fitted": """
+        components_ : array of shape (r_m, n_features)
+            Features of the top layer in input space, with unit norm.
+        factors_ : list of arrays
+            Z_1..Z_m.
+        features_ : list of arrays
+            C_1..C_m, every layer's features in input space, with unit norm.
+        codes_ : list of arrays
+            Codes of the training rows; the last is the top layer's.
+        reconstruction_err_ : float
+            ‖X - X̂‖_F.
+        loss_curve_ : array of shape (n_iter_,)
+            ½‖X - X̂‖² plus penalties after each sweep of the fine-tuning.
+        """,
+    "history": """
+        n_iter_ : int
+            Sweeps of the fine-tuning.
+        stop_reason_ : {"decrease", "optimality", "max_iter", "interrupted", "on_sweep"}
+        """,
+    "certificate": """
+        kkt_residual_ : float
+            How far from a stationary point the result is: the largest relative projected gradient of the objective, as
+            in `NMF`, among the codes of the top layer and the factors.
+        """,
+    "n_features": """
+        n_features_in_, feature_names_in_
+        """,
+    "X": """
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            NaN or a mask (`numpy.ma`) in a dense X marks an entry that was not observed.
+        """,
+    "plain_X": """
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        """,
+    "layer": """
+        layer : int
+            Index into `features_`; -1 is the top layer.
+        """,
+    "entry_weight": """
+        entry_weight : None, "stored", array or sparse matrix of the shape of X
+            What each entry counts, from 0 to 1, the largest at least 0.001. "stored" leaves out what a sparse X does
+            not store, as in ratings, and so do sparse weights with what they do not store; None reads it as zero.
+        """,
+    "factors": """
+        factors : sequence of arrays, optional
+            Z_1..Z_k to start from whatever `init` says, k at most the number of layers; layers above are
+            pre-trained. Required by ``init="custom"``.
+        """,
+    "codes": """
+        codes : array of shape (n_samples, r_m), optional
+            Codes of the top layer to start from; by default they are solved for.
+        """,
+    "labels": """
+        y : array-like of shape (n_samples,), optional
+            Labels, numbers or text; -1, None and NaN are unknown ones.
+        """,
+    "run_control": """
+        on_sweep : callable, optional
+            ``on_sweep(sweep, loss)``, called after each sweep of the fine-tuning; returning True stops.
+        checkpoint : path, optional
+            A file that keeps where the fit is, every `checkpoint_seconds` and when it is interrupted. The same call
+            goes on from it, to the same bits; it is removed when the fit is over.
+        checkpoint_seconds : float, default=30
+        """,
+    "path": """
+        path : str or path
+            The file; it is written beside and moved into place, so that it is never half there.
+        """,
+    "returns_self": """
+        Returns
+        -------
+        self
+        """,
+    "returns_codes": """
+        Returns
+        -------
+        array of shape (n_samples, n_features_out)
+        """,
+    "returns_layer_codes": """
+        Returns
+        -------
+        array of shape (n_samples, size of the layer)
+        """,
+    "returns_data": """
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+        """,
+}
+_PLACE = re.compile(r"^( *)\{(\w+)\}$", re.MULTILINE)
+
+
+def complete(cls: type[Any]) -> None:
+    """Put shared texts into the docstrings of a model and its methods, and shared rules beside its own."""
+    cls.__doc__ = _completed(cls.__doc__)
+    for member in vars(cls).values():
+        function = getattr(member, "fn", member)  # where `available_if` has it
+        if inspect.isfunction(function):
+            function.__doc__ = _completed(function.__doc__)
+    rules = CONSTRAINTS | getattr(cls, "_parameter_constraints", {})
+    cls._parameter_constraints = {name: rules[name] for name in inspect.signature(cls).parameters if name in rules}
+
+
+def _completed(text: str | None) -> str | None:
+    return None if text is None else _PLACE.sub(_shared, text)
+
+
+def _shared(place: re.Match[str]) -> str:
+    return textwrap.indent(textwrap.dedent(TEXTS[place[2]]).strip("\n"), place[1])

@@ -1,0 +1,114 @@
+"""Who watches a fit, and where it is kept: a digest of the data and the settings says which fit a checkpoint is of."""
+
+import hashlib
+import os
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from numbers import Real
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from deepnmf.engines import RowSource, is_on_cluster, row_source
+from deepnmf.masks import with_holes
+from deepnmf.solvers import OnSweep, Run
+from deepnmf.solvers.checkpoints import Checkpoints
+
+SAMPLED = 100  # rows of a file that speak for the rest: reading all of it again would take as long as a sweep
+
+
+class RunControl(NamedTuple):
+    """The arguments of `fit` that do not change its result, and all the others that were given to it."""
+
+    on_sweep: OnSweep | None
+    checkpoint: str | os.PathLike[str] | None
+    checkpoint_seconds: float
+    given: Sequence[Any]
+
+    def run(self, model: Any) -> Run:
+        """A fit that is about to begin, or to go on where its checkpoint is."""
+        checkpoints = None
+        if self.checkpoint is not None:
+            self._check(model)
+            owner = _owner(model, self.given)
+            checkpoints = Checkpoints(Path(self.checkpoint), float(self.checkpoint_seconds), owner)
+        return Run(int(model.verbose), checkpoints, self.on_sweep)
+
+    def _check(self, model: Any) -> None:
+        path = Path(os.path.realpath(self.checkpoint or ""))  # a link may lead to a file that is not there yet
+        if not path.parent.is_dir() or path.is_dir():
+            raise ValueError(f"checkpoint is {str(self.checkpoint)!r}: expected a file in a folder that is there.")
+        if not isinstance(self.checkpoint_seconds, Real) or not self.checkpoint_seconds >= 0:
+            raise ValueError(
+                f"checkpoint_seconds is {self.checkpoint_seconds!r}: expected a number of seconds, at least 0."
+            )
+        if isinstance(model.random_state, np.random.RandomState):
+            raise ValueError("checkpoint needs random_state to be an integer or None: a RandomState cannot be kept.")
+        if is_on_cluster(self.given[0]):
+            raise ValueError("checkpoint needs rows in memory or in a file; codes of a dask array are elsewhere.")
+
+
+@contextmanager
+def fitting(model: Any, control: RunControl) -> Iterator[Run]:
+    """Check the parameters and let a fit run; one that fails leaves the model as it was.
+
+    The first Ctrl-C ends the sweeps, and the fit with what they have reached: during the start, with the start
+    itself. The second one ends the fit by a KeyboardInterrupt, as one that fails.
+    """
+    before = dict(model.__dict__)
+    try:
+        model._validate_params()
+        run = control.run(model)
+        with run.heeding_interrupts():
+            yield run
+    except BaseException:
+        model.__dict__.clear()
+        model.__dict__.update(before)
+        raise
+    if run.checkpoints is not None and not run.ended:
+        run.checkpoints.finish()
+    # As in scikit-learn, a fit that converges in its last sweep warns too: which one that is may hang on rounding.
+    if model.tol > 0 and (model.stop_reason_ == "max_iter" or model.n_iter_ == model.max_iter):
+        message = f"Maximum number of iterations {model.max_iter} reached. Increase it to improve convergence."
+        warnings.warn(message, ConvergenceWarning, stacklevel=5)
+
+
+def _owner(model: Any, given: Sequence[Any]) -> str:
+    settings = {name: value for name, value in model.get_params(deep=False).items() if name != "verbose"}
+    digest = hashlib.sha256(f"{type(model).__name__} {sorted(settings.items())}".encode())
+    before = list(model.factors_) if model.warm_start and hasattr(model, "factors_") else []
+    for value in (*given, *before):
+        _add(digest, value)
+    return digest.hexdigest()
+
+
+def _add(digest: Any, value: Any) -> None:
+    """Let a digest have what was given: data, labels, weights, a start."""
+    source = None if value is None or isinstance(value, list | tuple) else _source(value)
+    if source is not None:
+        rows = np.unique(np.linspace(0, source.shape[0] - 1, SAMPLED).astype(int))
+        parts = [np.asarray(source.read(slice(row, row + 1), None)) for row in rows]
+        digest.update(f"rows {source.shape} {source.dtype}".encode())
+    elif sparse.issparse(value):
+        entries = value.tocsr()
+        parts = [entries.data, entries.indices, entries.indptr, np.array(entries.shape)]
+    elif isinstance(value, list | tuple):
+        digest.update(f"{len(value)} items".encode())
+        for item in value:
+            _add(digest, item)
+        return
+    else:
+        parts = [np.asarray(with_holes(value))]
+    for part in parts:
+        content = repr(part.tolist()).encode() if part.dtype.hasobject else np.ascontiguousarray(part).tobytes()
+        digest.update(f"{part.shape} {part.dtype}".encode() + content)
+
+
+def _source(value: Any) -> RowSource | None:
+    if isinstance(value, str) and not value.endswith(".npy"):
+        return None  # a word, such as "stored"
+    return row_source(value)

@@ -1,0 +1,317 @@
+"""The fit of a chain: layer-wise pre-training, then descent on all factors, then the scale that is handed out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from deepnmf.arrays import Array
+from deepnmf.engines import Engine
+from deepnmf.labels import Groups
+from deepnmf.objective import ActivatedObjective, Activation, Chain, CodePenalty, Objective, Penalty
+from deepnmf.objective.chain import inverse_norms
+from deepnmf.solvers.activated_descent import ActivatedDescent
+from deepnmf.solvers.batch_learning import Memory, learn_batch
+from deepnmf.solvers.certificate import kkt_residual
+from deepnmf.solvers.coupled_descent import CoupledDescent, linear_descent
+from deepnmf.solvers.descent import State
+from deepnmf.solvers.encoding import encode_rows
+from deepnmf.solvers.learnt import (
+    ActivatedChain,
+    GreedyChain,
+    GreedyNonlinearChain,
+    LinearChain,
+    TiedChain,
+    activated_encoder,
+    some_rows,
+)
+from deepnmf.solvers.loop import History, Run, minimise
+from deepnmf.solvers.pretraining import LayerwisePlan, Stack, pretrain
+from deepnmf.solvers.problem import BoundProblem, Fit, Start
+from deepnmf.solvers.starts import free_start, nonnegative_start, refitted
+from deepnmf.solvers.steps import SOLVERS, Solver
+
+if TYPE_CHECKING:
+    from deepnmf.solvers.chain_problem import ChainProblem
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundChain(BoundProblem):
+    """A linear chain whose sizes, weights and graphs are those of given data."""
+
+    problem: "ChainProblem"
+    sizes: tuple[int, ...]
+    theta: tuple[float, ...]
+    objective: Objective
+    layer_objectives: Sequence[Objective]  # of the pre-training
+    lower_code_penalties: Sequence[Penalty]
+    activation: Activation | None
+    labels: Any
+
+    @property
+    def depth(self) -> int:
+        """The number of layers, m."""
+        return len(self.sizes)
+
+    @property
+    def solver(self) -> Solver:
+        """What makes the steps on a block."""
+        return SOLVERS[self.problem.solver]
+
+    # -------------------------------------------------------------------------------------- fitting
+
+    def fit(self, engine: Engine, start: Start, run: Run) -> Fit:
+        """Pre-train, fine-tune, and bring the result into the scale that is handed out."""
+        state, history, certificate = self.optimized(engine, start, run)
+        return self.handed_out(engine, state, history, certificate)
+
+    def optimized(self, engine: Engine, start: Start, run: Run) -> tuple[Any, History, float | None]:
+        """Pre-train and fine-tune: the last state, how it went, and how far from stationary it is."""
+        start = self.in_units(start, engine.unit)
+        codes, chain = self.begin(engine, start, run)
+        descent = linear_descent(engine, self.objective, self.solver)
+        first = descent.start(codes, chain, refined=start.warm or self.depth > 1)
+        state, history = self.tuned(descent.advance, first, run)
+        return state, history, kkt_residual(descent, state.codes, state.chain)
+
+    def tuned(self, advance: Any, state: Any, run: Run) -> tuple[Any, History]:
+        """Make the sweeps of the fine-tuning."""
+        max_iter, tol, drop = self.problem.max_iter, self.problem.tol, self.problem.gradient_drop
+        return minimise(advance, state, max_iter=max_iter, tol=tol, drop=drop, run=run, on_sweep=run.on_sweep)
+
+    def begin(self, engine: Engine, start: Start, run: Run) -> tuple[Array, Chain]:
+        """Return the start: given factors first, pre-trained ones above them."""
+        stack = self.pretrained(engine, start, run) if len(start.factors) < self.depth else None
+        factors = start.factors if stack is None else stack.factors
+        chain = Chain.of(factors, self.theta, self.problem.nonnegative)
+        if start.codes is None:
+            return self.solved_codes(engine, chain, start) if stack is None else stack.codes, chain
+        codes = np.array(start.codes, dtype=engine.dtype, order="C")
+        return codes, chain if self.problem.nonnegative else refitted(engine.filled(), codes, chain)
+
+    def in_units(self, start: Start, unit: float) -> Start:
+        """A start for data divided by `unit`, in the precision that factors are learnt in."""
+        factors = start.before.optimized_chain().factors if start.warm else start.factors
+        factors = [np.asarray(Z, dtype=np.float64) for Z in factors]
+        if unit == 1:
+            return replace(start, factors=factors)
+        own = self.factor_unit(unit)
+        codes = None if start.codes is None else np.asarray(start.codes) / (unit / own)
+        return replace(start, factors=[Z / own for Z in factors], codes=codes)
+
+    def factor_unit(self, unit: float) -> float:
+        """What factors are divided by where data are divided by `unit`: nothing where the codes carry the scale."""
+        return float(np.sqrt(unit)) if self.problem.keeps_scale else 1.0
+
+    def solved_codes(self, engine: Engine, chain: Chain, start: Start) -> Array:
+        """Codes that are the best ones for given factors: a start from them is as low as they allow."""
+        codes = encode_rows(engine, chain.decoder(), self.objective.code_penalty(chain))
+        if not self.objective.graphs:
+            return codes
+        return CoupledDescent(engine, self.objective, SOLVERS["hals"]).settled(codes, chain)
+
+    # ---------------------------------------------------------------------------------- pre-training
+
+    def pretrained(self, engine: Engine, start: Start, run: Run) -> Stack:
+        """Fit the layers above the given ones in turn, each with its own penalties."""
+        layerwise = self.problem.pretraining
+        plan = self.plan(run, layerwise.max_iter if self.depth > 1 else 0, layerwise.tol)
+        if self.depth > 1 and not start.factors and not engine.is_complete:
+            engine = self.completed(engine, plan)
+        return self.stacked(engine, plan, given=start.factors)
+
+    def completed(self, engine: Engine, plan: LayerwisePlan) -> Engine:
+        """Rows without holes: a wide layer cannot learn from holes what the narrow top says of them."""
+        codes, Z, _ = plan.fit_layer(engine, self.sizes[-1], 0.0, Objective(), 0)
+        return engine.completed(codes, Z)
+
+    def stacked(self, engine: Engine, plan: LayerwisePlan, **start: Sequence[Array]) -> Stack:
+        """Layers that are fitted one upon the other."""
+        return pretrain(
+            engine, self.sizes, self.theta, self.layer_objectives, plan, activation=self.activation, **start
+        )
+
+    def plan(self, run: Run, max_iter: int, tol: float) -> LayerwisePlan:
+        """What the layers of the pre-training share."""
+        problem = self.problem
+        init = problem.default_init if problem.init in (None, "custom") else problem.init
+        start = nonnegative_start if problem.nonnegative else free_start
+        return LayerwisePlan(
+            start=partial(start, init=init, rng=check_random_state(problem.random_state)),
+            solver=self.solver,
+            max_iter=max_iter,
+            tol=tol,
+            nonnegative=problem.nonnegative,
+            run=run,
+        )
+
+    # ---------------------------------------------------------------------------------- what a fit leaves
+
+    def handed_out(self, engine: Engine, state: Any, history: History, certificate: float | None = None) -> Fit:
+        """Bring the result into the scale and the units that are handed out."""
+        chain = self.balanced(state.chain)
+        scales, penalties = self.code_scales(chain), self.code_penalties(state.chain)
+        codes = state.codes
+        codes /= scales[-1].astype(codes.dtype)
+        penalties = [_rescaled(penalty, scale) for penalty, scale in zip(penalties, scales, strict=True)]
+        if not any(chain.theta):  # scaling commutes with the chain: let the factors have it
+            chain, scales = chain.rescaled(scales), [np.ones_like(scale) for scale in scales]
+        chain = replace(chain, factors=tuple(np.ascontiguousarray(Z, engine.dtype) for Z in chain.factors))
+        learnt = self.learnt(codes, chain, scales, penalties, state.chain.row_norms(), self.problem.root_codes)
+        top = learnt.handed_out(codes, learnt.top)
+        error = learnt.residual(engine, top, learnt.top)
+        lower = learnt.lower_codes(engine, codes) if self.problem.keep_codes == "all" else []
+        fit = Fit(learnt, [*lower, top], error, history, certificate)
+        return fit if engine.unit == 1 else self._in_units_of_data(fit, engine.unit)
+
+    def _in_units_of_data(self, fit: Fit, unit: float) -> Fit:
+        own = self.factor_unit(unit)
+        codes = [H * unit if own == 1 else H * unit / own for H in fit.codes]
+        learnt = fit.learnt if own == 1 else fit.learnt.in_units(unit, own)
+        return replace(fit, learnt=replace(learnt, unit=unit), codes=codes, error=fit.error * unit)
+
+    def learnt(self, codes: Array, *parts: Any) -> LinearChain:
+        """What was learnt, of its parts."""
+        return LinearChain(*parts)
+
+    def balanced(self, chain: Chain) -> Chain:
+        """The chain with the scale between its layers that is handed out; codes stay as they are."""
+        return chain
+
+    def code_scales(self, chain: Chain) -> list[Array]:
+        """What codes of each layer are divided by: a code counts in units of what it adds to the data."""
+        if self.problem.keeps_scale:
+            return [np.ones(len(Z)) for Z in chain.factors]
+        return [inverse_norms(chain.decoder(layer)) for layer in range(chain.depth)]
+
+    def code_penalties(self, chain: Chain) -> list[CodePenalty]:
+        """The penalties of every layer's codes, in the scale in which the chain was optimized."""
+        lower = []
+        for layer, Z in enumerate(chain.factors[:-1]):
+            shares = [share for one in self.lower_code_penalties for share in one.of_layer(layer)]
+            none = CodePenalty(np.zeros((len(Z), len(Z))))
+            below = Chain.of(chain.factors[: layer + 1])
+            lower.append(Objective(tuple(shares)).code_penalty(below) if shares else none)
+        return [*lower, self.objective.code_penalty(chain)]
+
+    # -------------------------------------------------------------------------------------- batches
+
+    def learn_batch(self, engine: Engine, before: LinearChain, codes: Array, memory: Memory | None) -> Fit:
+        """Learn from the rows of an engine, after what was learnt before; `codes` are those of the last batch."""
+        own = self.factor_unit(engine.unit)
+        chain = before.optimized_chain()
+        chain = replace(chain, factors=tuple(Z / own for Z in chain.factors))
+        memory = memory or Memory.of_codes(_as_optimized(codes, before, chain) / engine.unit, chain)
+        state, memory = learn_batch(engine, self.objective, self.solver, chain, memory)
+        fit = self.handed_out(engine, state, History((state.loss,), "batch"))
+        return replace(fit, memory=memory)
+
+
+class BoundActivatedChain(BoundChain):
+    """X ≈ f(··· f(H_m Z_m) ···) Z_1, for given data."""
+
+    activation: Activation
+
+    def optimized(self, engine: Engine, start: Start, run: Run) -> tuple[Any, History, float | None]:
+        """Pre-train and fine-tune; there is no certificate below an activation."""
+        start = self.in_units(start, engine.unit)
+        codes, chain = self.begin(engine, start, run)
+        objective = ActivatedObjective(self.activation, self.objective.penalties)
+        descent = ActivatedDescent(engine, objective, self.solver)
+        state, history = self.tuned(descent.advance, descent.start(codes, chain), run)
+        return state, history, None
+
+    def solved_codes(self, engine: Engine, chain: Chain, start: Start) -> Array:
+        """Codes downhill of the best start at hand, among them those of the fit before."""
+        penalty = self.objective.code_penalty(chain)
+        decoders = [chain.smoothed(layer) for layer in range(chain.depth)]
+        goes_on = isinstance(start.before, ActivatedChain)
+        others = start.before.optimized_others() if goes_on else np.empty((0, len(decoders[-1])))
+        return activated_encoder(decoders, self.activation, penalty, chain.nonnegative, others).encode(engine)
+
+    def balanced(self, chain: Chain) -> Chain:
+        """Where f lets scale through, lower layers come out with unit rows, or chance would decide the codes' scale."""
+        return balanced(chain, self.activation)
+
+    def code_scales(self, chain: Chain) -> list[Array]:
+        """Only the rows of S_m Z_m trade scale with the codes; those of lower layers have theirs already."""
+        return scales_of_top(chain)
+
+    def learnt(self, codes: Array, *parts: Any) -> LinearChain:
+        """What was learnt, with the codes of some training rows."""
+        roots = np.square(np.sqrt(codes)) if self.problem.root_codes else codes  # to the bit as from a file
+        return ActivatedChain(*parts, activation=self.activation, others=some_rows(roots))
+
+
+class BoundGreedyChain(BoundChain):
+    """Layers fitted one upon the other, and never together."""
+
+    def optimized(self, engine: Engine, start: Start, run: Run) -> tuple[Any, History, float | None]:
+        """Fit one layer after the other."""
+        if start.codes is not None:
+            raise ValueError("codes cannot start a MultilayerNMF: its layers are fitted from the data upwards.")
+        start = self.in_units(start, engine.unit)
+        plan = replace(self.plan(run, self.problem.max_iter, self.problem.tol), on_sweep=run.on_sweep)
+        given, begun = ((), start.factors) if start.warm else (start.factors, ())
+        stack = self.stacked(engine, plan, given=given, begun=begun)
+        history = replace(stack.history, stop_reason="max_iter") if stack.unfinished else stack.history
+        return State(stack.codes, Chain.of(stack.factors, self.theta)), history, None
+
+    def balanced(self, chain: Chain) -> Chain:
+        """As with all layers fitted together."""
+        return chain if self.activation is None else balanced(chain, self.activation)
+
+    def code_scales(self, chain: Chain) -> list[Array]:
+        """As with all layers fitted together."""
+        return super().code_scales(chain) if self.activation is None else scales_of_top(chain)
+
+    def learnt(self, codes: Array, *parts: Any) -> LinearChain:
+        """What was learnt."""
+        if self.activation is None:
+            return GreedyChain(*parts)
+        return GreedyNonlinearChain(*parts, activation=self.activation)
+
+
+class BoundTiedChain(BoundChain):
+    """X ≈ A V Z, in which samples of a class share a row of V.
+
+    ½‖X - A V Z‖² is, but for the scatter within the classes, the loss of V Z on the means of the groups with rows
+    weighted by √count: that is what is optimized, and A V is handed out.
+    """
+
+    def fit(self, engine: Engine, start: Start, run: Run) -> Fit:
+        """Optimize on the groups, and hand out codes of the samples."""
+        groups = Groups.of(self.labels, engine.n_samples)
+        if not start.factors and not start.warm:
+            groups.check_rank(self.problem.init, self.sizes[0], engine.n_features)
+        # With ‖X‖² of all samples, the loss on the means counts the scatter within the groups.
+        rows = engine.grouped(groups.places, groups.counts) if len(groups.classes) else engine
+        state, history, certificate = self.optimized(rows, start, run)
+        state = replace(state, codes=groups.expanded(state.codes))
+        fit = self.handed_out(engine, state, history, certificate)
+        return replace(fit, learnt=TiedChain(**vars(fit.learnt), classes=groups.classes))
+
+
+def balanced(chain: Chain, activation: Activation) -> Chain:
+    """The chain with unit rows below the top, where the activation lets scale through."""
+    degree = None if any(chain.theta) else activation.degree
+    return chain if degree is None else chain.with_unit_rows_below(degree)
+
+
+def scales_of_top(chain: Chain) -> list[Array]:
+    """Scales of codes of which only the top ones trade it with their factor."""
+    return [*(np.ones(len(Z)) for Z in chain.factors[:-1]), inverse_norms(chain.smoothed(chain.depth - 1))]
+
+
+def _rescaled(penalty: CodePenalty, scale: Array) -> CodePenalty:
+    """Codes are divided by `scale`, so their quadratic is multiplied by it on both sides."""
+    return CodePenalty(scale[:, None] * penalty.gram * scale, penalty.l1)
+
+
+def _as_optimized(codes: Array, before: LinearChain, chain: Chain) -> Array:
+    """Codes that were handed out in the scale in which they were optimized."""
+    handed_out, own = (np.linalg.norm(D, axis=1) for D in (before.decoder(before.top), chain.decoder()))
+    return np.asarray(codes) * np.where(own > 0, handed_out / np.where(own > 0, own, 1), 1)

@@ -1,0 +1,208 @@
+"""A chain of factors as a problem: what is fitted, by the parameters of a model alone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from deepnmf.arrays import Array, Matrix
+from deepnmf.checks import check_output_layer, factor_shapes, layer_sizes, per_layer
+from deepnmf.engines import Engine
+from deepnmf.labels import restored_classes
+from deepnmf.layout import Arrays, Expected, Layout, listed_numbers
+from deepnmf.objective import ACTIVATIONS, Activation, Chain, CodePenalty, Known, Objective, Penalty, UnresolvedPenalty
+from deepnmf.solvers.chain_fit import BoundActivatedChain, BoundChain, BoundGreedyChain, BoundTiedChain
+from deepnmf.solvers.learnt import (
+    ActivatedChain,
+    GreedyChain,
+    GreedyNonlinearChain,
+    LinearChain,
+    TiedChain,
+    some_rows,
+)
+from deepnmf.solvers.problem import Problem, Start
+
+SCALES = 1e-150, 1e150  # of codes: their squares, and what is divided by these, are numbers
+SMALLEST, LARGEST = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).max)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChainProblem(Problem):
+    """X ≈ H_m S_m Z_m ··· S_1 Z_1, or with an activation X ≈ f(··· f(H_m Z_m) ···) Z_1.
+
+    Parameters
+    ----------
+    sizes : int, sequence of int, "auto" or None
+        r_1..r_m; None is one layer of as many features as X has, "auto" too unless factors are given.
+    theta : float or sequence of float
+        Smoothing of the matrices S_l.
+    activation : str
+        f; a chain of one layer has none.
+    penalties : sequence of penalties
+        What is added to ½‖X - X̂‖².
+    lower_code_penalties : sequence of penalties
+        Penalties of the codes of lower layers, which are problems of their own.
+    ties_classes : bool
+        Whether samples of one class share their code.
+    default_init : str
+        What `init=None` stands for.
+    solver : str
+        The name of the solver.
+    gradient_drop : float
+        The fine-tuning ends too when the projected gradient is this part of the first one.
+    fine_tuning : bool
+        Whether all layers are fitted together at last.
+    keeps_scale : bool
+        Whether features and codes are handed out in the scale in which they were optimized.
+    root_codes : bool
+        Whether the top codes are handed out as their square roots.
+    **others
+        See `Problem`; `nonnegative` concerns the factors too.
+    """
+
+    sizes: Any
+    theta: float | Sequence[float] = 0.0
+    activation: str = "identity"
+    penalties: Sequence[UnresolvedPenalty] = ()
+    lower_code_penalties: Sequence[UnresolvedPenalty] = ()
+    ties_classes: bool = False
+    default_init: str = "nndsvd"
+    solver: str = "hals"
+    gradient_drop: float = 0.0
+    fine_tuning: bool = True
+    keeps_scale: bool = False
+    root_codes: bool = False
+
+    # ------------------------------------------------------------------------------ what data it takes
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether no activation lies between layers."""
+        return self.activation == "identity" or len(layer_sizes(self.sizes)) == 1
+
+    @property
+    def joins_samples(self) -> bool:
+        """Whether the codes of samples depend on each other."""
+        return self.ties_classes or any(penalty.joins_samples for penalty in self.penalties)
+
+    @property
+    def masks_nan(self) -> bool:
+        """Whether entries of X may be missing or weighed."""
+        return self.is_linear
+
+    @property
+    def streams(self) -> bool:
+        """Whether rows that are not in memory will do."""
+        return not self.ties_classes and all(penalty.streams for penalty in self.penalties)
+
+    @property
+    def distributes(self) -> bool:
+        """Whether rows of a dask array will do: not where codes depend on each other."""
+        return self.is_linear and not self.joins_samples
+
+    @property
+    def learns_in_batches(self) -> bool:
+        """Whether the factors can be learnt from statistics of the codes alone; a greedy layer needs all codes."""
+        return self.distributes and self.fine_tuning
+
+    @property
+    def projects(self) -> bool:
+        """Whether layers are linear maps of the data; below an activation, the first one is."""
+        return True
+
+    @property
+    def has_units(self) -> bool:
+        """Whether data in other units have the same model in other units: not below an activation."""
+        return self.is_linear and all(penalty.has_units for penalty in self.penalties)
+
+    # ------------------------------------------------------------------------------ before a fit
+
+    def layer_sizes(self, n_features: int, factors: Sequence[Array] = ()) -> tuple[int, ...]:
+        """Return r_1..r_m."""
+        if self.root_codes and self.activation != "square":
+            raise ValueError(f"root_codes=True needs activation='square', got activation={self.activation!r}.")
+        if isinstance(self.sizes, str) and factors:
+            return (len(factors[0]),)
+        return (n_features,) if self.sizes is None or isinstance(self.sizes, str) else layer_sizes(self.sizes)
+
+    def check(self, X: Matrix, start: Start, whom: str) -> None:
+        """Refuse an output layer or a start that does not fit the data."""
+        sizes = self.layer_sizes(X.shape[1], start.factors)
+        check_output_layer(self.output_layer, len(sizes))
+        start.check(X, sizes, self, whom)
+
+    def bind(self, engine: Engine, known: Known, start: Start) -> BoundChain:
+        """Resolve sizes, smoothing, the penalties' weights in the units of the data, and graphs."""
+        factors = start.before.factors if start.warm else start.factors
+        sizes = self.layer_sizes(engine.n_features, factors)
+        depth, unit = len(sizes), engine.unit
+        penalties = resolved(self.penalties, known, depth)
+        lower = self.pretraining.lower_penalties
+        lower = penalties if lower is None else resolved(lower, known, depth)
+        layers = [
+            [share.in_units(unit, 1) for penalty in own for share in penalty.of_layer(layer)]
+            for layer, own in enumerate([lower] * (depth - 1) + [penalties])
+        ]
+        tuned = penalties if self.is_linear else [penalty.below_activation() for penalty in penalties]
+        return self._bound_class()(
+            problem=self,
+            sizes=sizes,
+            theta=per_layer(self.theta, depth, "theta", 0, 1),
+            objective=Objective(tuple(penalty.in_units(unit, depth) for penalty in tuned)),
+            layer_objectives=[Objective(tuple(own)) for own in layers],
+            lower_code_penalties=resolved(self.lower_code_penalties, known, depth),
+            activation=self.between,
+            labels=known.labels,
+        )
+
+    @property
+    def between(self) -> Activation | None:
+        """The activation between layers; None where the chain is linear."""
+        return None if self.is_linear else ACTIVATIONS[self.activation]
+
+    def _bound_class(self) -> type[BoundChain]:
+        if not self.fine_tuning:
+            return BoundGreedyChain
+        if self.ties_classes:
+            return BoundTiedChain
+        return BoundChain if self.is_linear else BoundActivatedChain
+
+    # ------------------------------------------------------------------------------ from a file
+
+    def layout(self, n_features: int, description: dict[str, Any], arrays: Arrays, n_samples: int) -> Layout:
+        """What the arrays of a file must be like, which may say anything."""
+        sizes = self.layer_sizes(n_features, arrays["factor"])
+        listed_numbers(description, "theta", len(sizes), 0, 1)
+        listed_numbers(description, "l1", len(sizes), 0, np.inf)
+        if "unit" in description:
+            listed_numbers(description, "unit", 1, SMALLEST, LARGEST)
+        low = 0 if self.nonnegative else -np.inf
+        return {
+            "factor": [Expected(shape, low) for shape in factor_shapes(n_features, sizes)],
+            "scale": [Expected((size,), *SCALES) for size in sizes],
+            "penalty": [Expected((size, size), low=0) for size in sizes],
+            "norm": [Expected((size,), low=0) for size in sizes] if "norm" in arrays else [],
+        }
+
+    def restored(self, description: dict[str, Any], arrays: Arrays, codes: Array) -> LinearChain:
+        """What was learnt, from what its `state` gave."""
+        chain = Chain.of(arrays["factor"], description["theta"], self.nonnegative)
+        penalties = [CodePenalty(P, l1) for P, l1 in zip(arrays["penalty"], description["l1"], strict=True)]
+        (unit,) = description.get("unit", [1.0])
+        norms = arrays["norm"] or chain.row_norms()
+        parts = (chain, arrays["scale"], penalties, norms, self.root_codes, unit)
+        if self.ties_classes:
+            return TiedChain(*parts, classes=restored_classes(description))
+        activation = self.between
+        if activation is None:
+            return LinearChain(*parts) if self.fine_tuning else GreedyChain(*parts)
+        if not self.fine_tuning:
+            return GreedyNonlinearChain(*parts, activation=activation)
+        others = some_rows(np.square(codes) if self.root_codes else codes)
+        return ActivatedChain(*parts, activation=activation, others=others)
+
+
+def resolved(penalties: Sequence[UnresolvedPenalty], known: Known, depth: int) -> list[Penalty]:
+    """The penalties of a chain of so many layers, with all that the data decide."""
+    return [one for penalty in penalties for one in penalty.resolved(known, depth)]
