@@ -100,7 +100,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             problem.check(data.X, start, whom)
             with Workers() as workers:  # scikit-learn's neighbours limit BLAS too: only within our limit is that undone
                 engine = rows(problem, data, workers, whom)
-                run.unit = engine.unit
+                run.unit, run.degree = engine.unit, problem.degree
                 bound = problem.bind(engine, Known(in_units(data.X, engine.unit), **known), start)
                 self._keep(bound.fit(engine, start, run), run)
         return self
@@ -163,7 +163,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             bound = problem.bind(engine, Known(data.X), Start(before=self._learnt))
             fit = bound.learn_batch(engine, self._learnt, self.codes_[-1], self._memory)
         losses, n_iter = self.loss_curve_, self.n_iter_
-        self._keep(fit, Run(unit=unit))
+        self._keep(fit, Run(unit=unit, degree=problem.degree))
         self.n_samples_seen_ = self._memory.n_seen
         self.loss_curve_, self.n_iter_ = np.append(losses, self.loss_curve_), n_iter + 1
         return self
@@ -306,7 +306,8 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             engine = rows(problem, data, workers, type(self).__name__)
             layer = self._layer(problem.output_layer)
             error = self._learnt.residual(engine, self._learnt.encode(engine, layer), layer)
-        return 1 - error**2 / engine.sqnorm if engine.sqnorm > 0 else 1.0
+            baseline = self._learnt.baseline(engine)
+        return 1 - error**2 / baseline if baseline > 0 else 1.0
 
     def top_features(self, layer: int = -1, n: int = 10) -> list[list[tuple[str, float]]]:
         """The input features that weigh most in each feature of a layer.

@@ -121,8 +121,8 @@ class Penalty(UnresolvedPenalty):
         """Its form in a chain with an activation between the layers."""
         return self
 
-    def in_units(self, unit: float, depth: int) -> "Penalty":
-        """The same penalty in a chain of so many layers, for data that were divided by `unit`."""
+    def in_units(self, unit: float, depth: int, degree: float) -> "Penalty":
+        """The same penalty in a chain of so many layers, for data divided by `unit` and a loss of some degree."""
         return self
 
     def on_codes(self, chain: Chain) -> CodePenalty:
@@ -170,7 +170,7 @@ class LayerPenalty(Penalty):
     """A penalty with one weight for all layers, or one a layer.
 
     It fixes the scale of some of the chain's matrices, g in number: each of them is divided by the g-th root of the
-    unit that the data are divided by, and the objective by its square.
+    unit that the data are divided by, and the objective by the power that is the degree of the loss.
     """
 
     weights: float | Sequence[float]
@@ -182,11 +182,11 @@ class LayerPenalty(Penalty):
     def of_layer(self, layer: int) -> Sequence[Penalty]:
         return (replace(self, weights=(self._of(layer),)),)
 
-    def in_units(self, unit: float, depth: int) -> Self:
+    def in_units(self, unit: float, depth: int, degree: float) -> Self:
         n_scaled = self.scaled_matrices(depth)
-        if n_scaled == 1:
+        power = (2 - degree * n_scaled) / n_scaled
+        if power == 0:
             return self
-        power = (2 - 2 * n_scaled) / n_scaled
         weights = np.atleast_1d(self.weights).tolist()
         return replace(self, weights=tuple(weight_in_units(w, power, unit, self.parameter) for w in weights))
 
@@ -350,13 +350,14 @@ class ElasticNet(Penalty):
     factor_l1: float
     factor_l2: float
 
-    def in_units(self, unit: float, depth: int) -> "ElasticNet":
-        """H and Z are divided by the square root of the unit each, the objective by its square."""
+    def in_units(self, unit: float, depth: int, degree: float) -> "ElasticNet":
+        """H and Z are divided by the square root of the unit each, the objective by its power of the loss's degree."""
+        l1, l2 = 0.5 - degree, 1 - degree
         return ElasticNet(
-            weight_in_units(self.codes_l1, -1.5, unit, "alpha_W"),
-            weight_in_units(self.codes_l2, -1.0, unit, "alpha_W"),
-            weight_in_units(self.factor_l1, -1.5, unit, "alpha_H"),
-            weight_in_units(self.factor_l2, -1.0, unit, "alpha_H"),
+            weight_in_units(self.codes_l1, l1, unit, "alpha_W"),
+            weight_in_units(self.codes_l2, l2, unit, "alpha_W"),
+            weight_in_units(self.factor_l1, l1, unit, "alpha_H"),
+            weight_in_units(self.factor_l2, l2, unit, "alpha_H"),
         )
 
     def on_codes(self, chain: Chain) -> CodePenalty:

@@ -14,11 +14,8 @@ from deepnmf.labels import Groups
 from deepnmf.objective import ActivatedObjective, Activation, Chain, CodePenalty, Objective, Penalty
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.solvers.activated_descent import ActivatedDescent
-from deepnmf.solvers.batch_learning import Memory, learn_batch
-from deepnmf.solvers.certificate import kkt_residual
-from deepnmf.solvers.coupled_descent import CoupledDescent, linear_descent
+from deepnmf.solvers.batch_learning import Memory
 from deepnmf.solvers.descent import State
-from deepnmf.solvers.encoding import encode_rows
 from deepnmf.solvers.learnt import (
     ActivatedChain,
     GreedyChain,
@@ -72,10 +69,11 @@ class BoundChain(BoundProblem):
         """Pre-train and fine-tune: the last state, how it went, and how far from stationary it is."""
         start = self.in_units(start, engine.unit)
         codes, chain = self.begin(engine, start, run)
-        descent = linear_descent(engine, self.objective, self.solver)
+        loss = self.problem.loss
+        descent = loss.descent(engine, self.objective, self.solver)
         first = descent.start(codes, chain, refined=start.warm or self.depth > 1)
         state, history = self.tuned(descent.advance, first, run)
-        return state, history, kkt_residual(descent, state.codes, state.chain)
+        return state, history, loss.certificate(descent, state.codes, state.chain)
 
     def tuned(self, advance: Any, state: Any, run: Run) -> tuple[Any, History]:
         """Make the sweeps of the fine-tuning."""
@@ -108,10 +106,7 @@ class BoundChain(BoundProblem):
 
     def solved_codes(self, engine: Engine, chain: Chain, start: Start) -> Array:
         """Codes that are the best ones for given factors: a start from them is as low as they allow."""
-        codes = encode_rows(engine, chain.decoder(), self.objective.code_penalty(chain))
-        if not self.objective.graphs:
-            return codes
-        return CoupledDescent(engine, self.objective, SOLVERS["hals"]).settled(codes, chain)
+        return self.problem.loss.best_codes(engine, self.objective, chain)
 
     # ---------------------------------------------------------------------------------- pre-training
 
@@ -146,6 +141,7 @@ class BoundChain(BoundProblem):
             tol=tol,
             nonnegative=problem.nonnegative,
             run=run,
+            loss=problem.loss,
         )
 
     # ---------------------------------------------------------------------------------- what a fit leaves
@@ -160,7 +156,8 @@ class BoundChain(BoundProblem):
         if not any(chain.theta):  # scaling commutes with the chain: let the factors have it
             chain, scales = chain.rescaled(scales), [np.ones_like(scale) for scale in scales]
         chain = replace(chain, factors=tuple(np.ascontiguousarray(Z, engine.dtype) for Z in chain.factors))
-        learnt = self.learnt(codes, chain, scales, penalties, state.chain.row_norms(), self.problem.root_codes)
+        norms, problem = state.chain.row_norms(), self.problem
+        learnt = self.learnt(codes, chain, scales, penalties, norms, problem.loss, problem.root_codes)
         top = learnt.handed_out(codes, learnt.top)
         error = learnt.residual(engine, top, learnt.top)
         lower = learnt.lower_codes(engine, codes) if self.problem.keep_codes == "all" else []
@@ -205,7 +202,7 @@ class BoundChain(BoundProblem):
         chain = before.optimized_chain()
         chain = replace(chain, factors=tuple(Z / own for Z in chain.factors))
         memory = memory or Memory.of_codes(_as_optimized(codes, before, chain) / engine.unit, chain)
-        state, memory = learn_batch(engine, self.objective, self.solver, chain, memory)
+        state, memory = self.problem.loss.learn_batch(engine, self.objective, self.solver, chain, memory)
         fit = self.handed_out(engine, state, History((state.loss,), "batch"))
         return replace(fit, memory=memory)
 

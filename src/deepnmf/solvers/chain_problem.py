@@ -21,6 +21,7 @@ from deepnmf.solvers.learnt import (
     TiedChain,
     some_rows,
 )
+from deepnmf.solvers.losses import FROBENIUS, Loss
 from deepnmf.solvers.problem import Problem, Start
 
 SCALES = 1e-150, 1e150  # of codes: their squares, and what is divided by these, are numbers
@@ -37,10 +38,12 @@ class ChainProblem(Problem):
         r_1..r_m; None is one layer of as many features as X has, "auto" too unless factors are given.
     theta : float or sequence of float
         Smoothing of the matrices S_l.
+    loss : Loss
+        How far X̂ is from X.
     activation : str
         f; a chain of one layer has none.
     penalties : sequence of penalties
-        What is added to ½‖X - X̂‖².
+        What is added to the loss.
     lower_code_penalties : sequence of penalties
         Penalties of the codes of lower layers, which are problems of their own.
     ties_classes : bool
@@ -63,6 +66,7 @@ class ChainProblem(Problem):
 
     sizes: Any
     theta: float | Sequence[float] = 0.0
+    loss: Loss = FROBENIUS
     activation: str = "identity"
     penalties: Sequence[UnresolvedPenalty] = ()
     lower_code_penalties: Sequence[UnresolvedPenalty] = ()
@@ -80,6 +84,11 @@ class ChainProblem(Problem):
     def is_linear(self) -> bool:
         """Whether no activation lies between layers."""
         return self.activation == "identity" or len(layer_sizes(self.sizes)) == 1
+
+    @property
+    def degree(self) -> float:
+        """That of the loss."""
+        return self.loss.degree
 
     @property
     def joins_samples(self) -> bool:
@@ -136,12 +145,12 @@ class ChainProblem(Problem):
         """Resolve sizes, smoothing, the penalties' weights in the units of the data, and graphs."""
         factors = start.before.factors if start.warm else start.factors
         sizes = self.layer_sizes(engine.n_features, factors)
-        depth, unit = len(sizes), engine.unit
+        depth, unit, degree = len(sizes), engine.unit, self.loss.degree
         penalties = resolved(self.penalties, known, depth)
         lower = self.pretraining.lower_penalties
         lower = penalties if lower is None else resolved(lower, known, depth)
         layers = [
-            [share.in_units(unit, 1) for penalty in own for share in penalty.of_layer(layer)]
+            [share.in_units(unit, 1, degree) for penalty in own for share in penalty.of_layer(layer)]
             for layer, own in enumerate([lower] * (depth - 1) + [penalties])
         ]
         tuned = penalties if self.is_linear else [penalty.below_activation() for penalty in penalties]
@@ -149,7 +158,7 @@ class ChainProblem(Problem):
             problem=self,
             sizes=sizes,
             theta=per_layer(self.theta, depth, "theta", 0, 1),
-            objective=Objective(tuple(penalty.in_units(unit, depth) for penalty in tuned)),
+            objective=Objective(tuple(penalty.in_units(unit, depth, degree) for penalty in tuned)),
             layer_objectives=[Objective(tuple(own)) for own in layers],
             lower_code_penalties=resolved(self.lower_code_penalties, known, depth),
             activation=self.between,
@@ -191,7 +200,7 @@ class ChainProblem(Problem):
         penalties = [CodePenalty(P, l1) for P, l1 in zip(arrays["penalty"], description["l1"], strict=True)]
         (unit,) = description.get("unit", [1.0])
         norms = arrays["norm"] or chain.row_norms()
-        parts = (chain, arrays["scale"], penalties, norms, self.root_codes, unit)
+        parts = (chain, arrays["scale"], penalties, norms, self.loss, self.root_codes, unit)
         if self.ties_classes:
             return TiedChain(*parts, classes=restored_classes(description))
         activation = self.between

@@ -16,7 +16,8 @@ from deepnmf.labels import described_classes
 from deepnmf.objective import Activation, Chain, CodePenalty
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.solvers.activated_encoding import ActivatedEncoder
-from deepnmf.solvers.encoding import decoded_residual_norm, encode_rows, residual_norm
+from deepnmf.solvers.encoding import decoded_residual_norm
+from deepnmf.solvers.losses import Loss
 
 MOST_OTHERS = 256  # training rows whose codes a new row may start from
 
@@ -35,6 +36,8 @@ class LinearChain:
         The penalties of each layer's codes, in their scale.
     optimized_norms : sequence of arrays
         Norms of the factors' rows as they were optimized, which penalties may depend on.
+    loss : Loss
+        How far X̂ is from X: codes of new rows are the best ones by it.
     has_roots : bool
         Whether the top codes are handed out as their square roots.
     unit : float
@@ -45,6 +48,7 @@ class LinearChain:
     code_scales: Sequence[Array]
     code_penalties: Sequence[CodePenalty]
     optimized_norms: Sequence[Array]
+    loss: Loss
     has_roots: bool = False
     unit: float = 1.0
 
@@ -75,7 +79,7 @@ class LinearChain:
     def encode(self, engine: Engine, layer: int) -> Array:
         """Codes of the engine's rows at a layer, with the factors fixed."""
         penalty = self.code_penalties[layer]
-        codes = encode_rows(engine, self.decoder(layer), replace(penalty, l1=penalty.l1 / engine.unit))
+        codes = self.loss.encode(engine, self.decoder(layer), replace(penalty, l1=penalty.l1 / engine.unit))
         return self.handed_out(codes, layer)
 
     def lower_codes(self, engine: Engine, codes: Array) -> list[Array]:
@@ -87,8 +91,12 @@ class LinearChain:
         return self.as_fitted(H, layer) @ self.decoder(layer).astype(H.dtype, copy=False)
 
     def residual(self, engine: Engine, codes: Array, layer: int) -> float:
-        """‖X - X̂‖_F for codes of a layer."""
-        return residual_norm(engine, self.as_fitted(codes, layer), self.decoder(layer))
+        """The reconstruction error for codes of a layer, ‖X - X̂‖_F under squared error."""
+        return self.loss.error(engine, self.as_fitted(codes, layer), self.decoder(layer))
+
+    def baseline(self, engine: Engine) -> float:
+        """The square of the error that a model without any feature has."""
+        return self.loss.baseline(engine)
 
     def handed_out(self, codes: Array, layer: int) -> Array:
         """Codes in the form a user gets them."""
@@ -225,7 +233,7 @@ class GreedyChain(LinearChain):
     def encode(self, engine: Engine, layer: int) -> Array:
         """Codes of the first layer, then of the second given these, and so on."""
         for below in range(layer + 1):
-            codes = encode_rows(engine, self.layer_decoder(below), self.code_penalties[below])
+            codes = self.loss.encode(engine, self.layer_decoder(below), self.code_penalties[below])
             engine = engine.upon(codes) if below < layer else engine
         return codes
 
@@ -237,7 +245,7 @@ class GreedyNonlinearChain(NonlinearChain):
     def encode(self, engine: Engine, layer: int) -> Array:
         """Codes of the first layer; f⁻¹ of them is what the second is fitted to, and so on."""
         for below in range(layer + 1):
-            codes = encode_rows(engine, self.layer_decoder(below), self.code_penalties[below])
+            codes = self.loss.encode(engine, self.layer_decoder(below), self.code_penalties[below])
             engine = engine.upon(self.activation.inverse(codes, self.chain.nonnegative)) if below < layer else engine
         return codes
 

@@ -71,14 +71,16 @@ class Run:
     checkpoints: Checkpoints | None = None
     on_sweep: OnSweep | None = None  # called after each sweep of the fine-tuning
     unit: float = 1.0  # what X was divided by: losses are shown in units of X itself
+    degree: float = 2.0  # of the loss
     ended: str | None = None  # why nothing iterates any more, in whatever stage: "interrupted" or "on_sweep"
     began: float = field(default_factory=time.perf_counter)
     _sweeping: bool = False
     _asked_to_end: bool = False
 
     def shown(self, loss: float) -> float:
-        """A loss in the units of the data as they were given; one after the other, for the square may overflow."""
-        return loss * self.unit * self.unit
+        """A loss in the units of the data as they were given; in two steps, for the power itself may overflow."""
+        half = self.unit ** (self.degree / 2)
+        return loss * half * half
 
     def show(self, stage: str, sweep: int, loss: float, decrease: float) -> None:
         """Print a line of progress: every tenth sweep, or each one at verbose=2."""

@@ -62,6 +62,10 @@ class LearntNetwork:
         """‖X - X̂‖_F for codes of a layer."""
         return residual_norm(engine, codes, self.decoders[layer])
 
+    def baseline(self, engine: Engine) -> float:
+        """‖X‖², the square of the error that a model without any feature has."""
+        return engine.sqnorm
+
     @property
     def transduction(self) -> Array:
         """Labels of the training rows; -1 where there were none at all."""

@@ -11,9 +11,8 @@ from deepnmf.arrays import Array
 from deepnmf.engines import Engine
 from deepnmf.objective import Activation, Chain, Objective
 from deepnmf.objective.chain import inverse_norms
-from deepnmf.solvers.coupled_descent import linear_descent
-from deepnmf.solvers.encoding import encode_rows
 from deepnmf.solvers.loop import History, OnSweep, Run, minimise
+from deepnmf.solvers.losses import FROBENIUS, Loss
 from deepnmf.solvers.starts import nonnegative_start
 from deepnmf.solvers.steps import HALS, Solver
 
@@ -35,6 +34,7 @@ class LayerwisePlan:
     nonnegative: bool
     run: Run
     on_sweep: OnSweep | None = None
+    loss: Loss = FROBENIUS
 
     @classmethod
     def of_nonnegative_layers(cls, init: str, rng: RandomState, max_iter: int, tol: float, run: Run) -> "LayerwisePlan":
@@ -51,9 +51,9 @@ class LayerwisePlan:
         begun: Array | None = None,
     ) -> tuple[Array, Array, History]:
         """Fit one layer, from a factor that was begun where there is one: its codes, its factor and how it went."""
-        descent = linear_descent(engine, objective, self.solver)
+        descent = self.loss.descent(engine, objective, self.solver)
         if begun is not None:
-            codes, chain = _encoded(engine, begun, theta, objective), Chain.of([begun], [theta], self.nonnegative)
+            codes, chain = self.encoded(engine, begun, theta, objective), Chain.of([begun], [theta], self.nonnegative)
         else:
             codes, chain = self._begun(engine, rank, theta, objective)
         state, history = minimise(
@@ -67,6 +67,11 @@ class LayerwisePlan:
         )
         return state.codes, state.chain.factors[0], history
 
+    def encoded(self, rows: Engine, Z: Array, theta: float, objective: Objective) -> Array:
+        """The best codes of a layer whose factor is known."""
+        chain = Chain.of([Z], [theta])
+        return self.loss.encode(rows, chain.decoder(), objective.code_penalty(chain))
+
     def _begun(self, engine: Engine, rank: int, theta: float, objective: Objective) -> tuple[Array, Chain]:
         """The start; with holes it is taken up on filled rows, or what a rough start has there would be believed."""
         filled = engine.filled()
@@ -74,7 +79,7 @@ class LayerwisePlan:
         chain = Chain.of([Z], [theta], self.nonnegative)
         if engine.is_complete:
             return codes, chain
-        descent = linear_descent(filled, objective, self.solver)
+        descent = self.loss.descent(filled, objective, self.solver)
         state, _ = minimise(
             descent.advance,
             descent.start(codes, chain),
@@ -121,7 +126,7 @@ def pretrain(
     history, unfinished = History((), "given"), False
     for layer, size in enumerate(sizes):
         if layer < len(given):
-            codes, Z = _encoded(rows, given[layer] / scale, theta[layer], objectives[layer]), given[layer]
+            codes, Z = plan.encoded(rows, given[layer] / scale, theta[layer], objectives[layer]), given[layer]
         else:
             factor = begun[layer] / scale if begun else None
             codes, Z, history = plan.fit_layer(rows, size, theta[layer], objectives[layer], layer + 1, factor)
@@ -148,8 +153,3 @@ def _scaled_for(activation: Activation, codes: Array, Z: Array) -> tuple[Array, 
         largest = codes.max(axis=0)
         scale = np.where(largest > 0, largest / (WELL_WITHIN * activation.ceiling), 1.0)
     return (codes / scale).astype(codes.dtype, copy=False), scale[:, None] * Z
-
-
-def _encoded(rows: Engine, Z: Array, theta: float, objective: Objective) -> Array:
-    chain = Chain.of([Z], [theta])
-    return encode_rows(rows, chain.decoder(), objective.code_penalty(chain))

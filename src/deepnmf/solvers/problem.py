@@ -40,7 +40,11 @@ class Learnt(Protocol):
         ...
 
     def residual(self, engine: Engine, codes: Array, layer: int) -> float:
-        """‖X - X̂‖_F for codes of a layer."""
+        """The reconstruction error for codes of a layer, ‖X - X̂‖_F under squared error."""
+        ...
+
+    def baseline(self, engine: Engine) -> float:
+        """The square of the error that a model without any feature has."""
         ...
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
@@ -166,6 +170,11 @@ class Problem(ABC):
     def has_units(self) -> bool:
         """Whether data in other units have the same model in other units."""
         return True
+
+    @property
+    def degree(self) -> float:
+        """That of the loss: it changes by this power of the units; 2 for squared error."""
+        return 2.0
 
     @abstractmethod
     def check(self, X: Matrix, start: Start, whom: str) -> None:

@@ -87,6 +87,10 @@ class LearntTwoSided:
         """‖X - X̂‖_F for codes of a layer."""
         return decoded_residual_norm(engine, codes, lambda H: self.decode(H, layer))
 
+    def baseline(self, engine: Engine) -> float:
+        """‖X‖², the square of the error that a model without any feature has."""
+        return engine.sqnorm
+
     def scores(self, codes: Array) -> Array:
         """Scores of the classes, Ĝ_1 U + G_m V."""
         return self.model.stacked(codes) @ self.model.head

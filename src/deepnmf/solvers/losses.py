@@ -1,0 +1,95 @@
+"""Losses: what each one asks of the data, of the codes and of the factors of a linear chain.
+
+A problem has one loss. Nothing but a loss knows how far X̂ is from X: descent, certificate, codes of new rows, the error
+that is reported, the baseline of `score`, units and batches all go through it.
+"""
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from deepnmf.arrays import Array
+from deepnmf.engines import Engine
+from deepnmf.objective import Chain, CodePenalty, Objective
+from deepnmf.solvers.batch_learning import Memory, learn_batch
+from deepnmf.solvers.certificate import kkt_residual
+from deepnmf.solvers.coupled_descent import CoupledDescent, linear_descent
+from deepnmf.solvers.descent import State
+from deepnmf.solvers.encoding import encode_rows, residual_norm
+from deepnmf.solvers.loop import Descent
+from deepnmf.solvers.steps import HALS, Solver
+
+
+class Loss(ABC):
+    """d(X, X̂), a sum over the observed entries.
+
+    Attributes
+    ----------
+    degree : float
+        The q of d(s X, s X̂) = s^q d(X, X̂), by which losses and weights of penalties change with the units.
+    """
+
+    degree: float
+
+    @abstractmethod
+    def descent(self, engine: Engine, objective: Objective, solver: Solver) -> Descent[Any]:
+        """What makes the sweeps of a fit."""
+
+    @abstractmethod
+    def certificate(self, descent: Any, codes: Array, chain: Chain) -> float:
+        """How far from a stationary point a result of the descent is: the largest relative projected gradient."""
+
+    @abstractmethod
+    def encode(self, engine: Engine, decoder: Array, penalty: CodePenalty) -> Array:
+        """The best codes of the engine's rows, each row on its own."""
+
+    @abstractmethod
+    def best_codes(self, engine: Engine, objective: Objective, chain: Chain) -> Array:
+        """The best codes of all rows together, where penalties may join them."""
+
+    @abstractmethod
+    def error(self, engine: Engine, codes: Array, decoder: Array) -> float:
+        """√(2 d(X, H D)), the reconstruction error."""
+
+    @abstractmethod
+    def baseline(self, engine: Engine) -> float:
+        """The square of the error that a model without any feature has."""
+
+    @abstractmethod
+    def learn_batch(
+        self, engine: Engine, objective: Objective, solver: Solver, chain: Chain, memory: Memory
+    ) -> tuple[State, Memory]:
+        """Learn from one batch of rows after those of a memory."""
+
+
+class Frobenius(Loss):
+    """½‖X - X̂‖²: blocks are quadratic, and X is seen through HᵀX, HᵀH and Hᵀ1 alone."""
+
+    degree = 2.0
+
+    def descent(self, engine: Engine, objective: Objective, solver: Solver) -> Descent[Any]:
+        return linear_descent(engine, objective, solver)
+
+    def certificate(self, descent: Any, codes: Array, chain: Chain) -> float:
+        return kkt_residual(descent, codes, chain)
+
+    def encode(self, engine: Engine, decoder: Array, penalty: CodePenalty) -> Array:
+        return encode_rows(engine, decoder, penalty)
+
+    def best_codes(self, engine: Engine, objective: Objective, chain: Chain) -> Array:
+        codes = encode_rows(engine, chain.decoder(), objective.code_penalty(chain))
+        return CoupledDescent(engine, objective, HALS()).settled(codes, chain) if objective.graphs else codes
+
+    def error(self, engine: Engine, codes: Array, decoder: Array) -> float:
+        return residual_norm(engine, codes, decoder)
+
+    def baseline(self, engine: Engine) -> float:
+        """‖X‖²."""
+        return engine.sqnorm
+
+    def learn_batch(
+        self, engine: Engine, objective: Objective, solver: Solver, chain: Chain, memory: Memory
+    ) -> tuple[State, Memory]:
+        return learn_batch(engine, objective, solver, chain, memory)
+
+
+FROBENIUS = Frobenius()
