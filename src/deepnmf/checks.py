@@ -16,11 +16,11 @@ FLOATS = [np.float64, np.float32]
 LIGHTEST = 1e-3  # of the largest weight: a sweep moves by the weights, and stops where it hardly moves
 
 
-def layer_sizes(sizes: object, name: str = "layer_sizes") -> tuple[int, ...]:
+def layer_sizes(sizes: Any, name: str = "layer_sizes") -> tuple[int, ...]:
     """Check layer sizes; one integer is one layer."""
     sizes = (sizes,) if isinstance(sizes, Integral) else sizes
     try:
-        values: tuple[Any, ...] = tuple(sizes)  # type: ignore[arg-type]
+        values: tuple[Any, ...] = tuple(sizes)
     except TypeError:
         values = ()
     if not values:

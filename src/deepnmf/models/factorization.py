@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from deepnmf.arrays import Array, Matrix
@@ -18,7 +17,7 @@ from deepnmf.engines import Workers
 from deepnmf.engines.scaling import check_batch, in_units
 from deepnmf.masks import check_unmasked
 from deepnmf.models.input_data import EntryWeight, Observed, observed, rows, validated
-from deepnmf.models.parameters import Constraints, complete
+from deepnmf.models.parameters import Constraints, complete, offered_if
 from deepnmf.models.run_control import RunControl, fitting
 from deepnmf.models.saving import save
 from deepnmf.objective import Known
@@ -121,7 +120,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.factors_, self.features_ = list(learnt.factors), learnt.features()
         self.components_ = self.features_[-1]
 
-    @available_if(_learns_in_batches)  # type: ignore[untyped-decorator]
+    @offered_if(_learns_in_batches)
     def partial_fit(self, X: Matrix, y: object = None) -> Self:
         """Learn from a batch of rows, and go on from what was learnt before.
 
@@ -131,9 +130,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         `reconstruction_err_` are those of the last batch; its loss is added to `loss_curve_`. After the second one
         there is no `kkt_residual_`: the factors are then those of statistics, not of an objective of the batch.
 
-        Parameters
-        ----------
-        {plain_X}
+        {rows}
         y : ignored
 
         {returns_self}
@@ -184,9 +181,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
         Codes as the optimization left them are in `codes_`.
 
-        Parameters
-        ----------
-        {plain_X}
+        {rows}
         y, entry_weight, **fit_params : see `fit`
 
         {returns_codes}
@@ -201,9 +196,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         more than 1e-10 of the row's largest: its codes do not depend on the other rows. Of equally good codes, as
         there are with more features than columns, it is the smallest.
 
-        Parameters
-        ----------
-        {plain_X}
+        {rows}
         entry_weight : see `fit`
 
         {returns_codes}
@@ -224,9 +217,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def encode(self, X: Matrix, layer: int = -1, entry_weight: EntryWeight = None) -> Array:
         """Codes of the rows of X at any layer.
 
-        Parameters
-        ----------
-        {plain_X}
+        {rows}
         {layer}
         entry_weight : see `fit`
 
@@ -242,16 +233,14 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             engine = rows(problem, data, workers, type(self).__name__, unit=1.0)
             return self._learnt.encode(engine, layer, **known)
 
-    @available_if(_projects)  # type: ignore[untyped-decorator]
+    @offered_if(_projects)
     def project(self, X: Matrix, layer: int = -1) -> Array:
         """Codes of the rows of X by the pseudo-inverse of a layer's features, X C_l⁺; for chains only.
 
         One product and nothing to solve, but codes may be negative, and penalties do not count: `encode` gives the
         codes the model is about.
 
-        Parameters
-        ----------
-        {plain_X}
+        {rows}
         {layer}
 
         {returns_layer_codes}
@@ -288,9 +277,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def score(self, X: Matrix, y: object = None, entry_weight: EntryWeight = None) -> float:
         """Share of ‖X‖² that the model explains, 1 - ‖X - X̂‖² / ‖X‖², over the observed entries.
 
-        Parameters
-        ----------
-        {plain_X}
+        {rows}
         y : ignored
         entry_weight : see `fit`
 
@@ -375,3 +362,6 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         tags.input_tags.allow_nan = problem.masks_nan
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+complete(Factorization)

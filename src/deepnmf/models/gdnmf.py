@@ -3,7 +3,6 @@ from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from deepnmf.arrays import Array, Matrix
@@ -14,6 +13,7 @@ from deepnmf.models.parameters import (
     KeepCodes,
     RandomStateLike,
     between,
+    offered_if,
     one_of,
 )
 from deepnmf.models.run_control import RunControl
@@ -231,21 +231,17 @@ class GDNMF(Factorization):
         Each row descends on its own, from its nonnegative least-squares codes under `components_`; its codes do not
         depend on the other rows. The problem is not convex: another start may lead elsewhere.
 
-        Parameters
-        ----------
-        {plain_X}
+        {rows}
 
         {returns_codes}
         """
         return self.encode(X, self._problem().output_layer)
 
-    @available_if(_was_fitted_with_labels)  # type: ignore[untyped-decorator]
+    @offered_if(_was_fitted_with_labels)
     def decision_function(self, X: Matrix) -> Array:
         """Score the rows of X for each class.
 
-        Parameters
-        ----------
-        {plain_X}
+        {rows}
 
         Returns
         -------
@@ -253,13 +249,11 @@ class GDNMF(Factorization):
         """
         return self._learnt.scores(self.encode(X))
 
-    @available_if(_was_fitted_with_labels)  # type: ignore[untyped-decorator]
+    @offered_if(_was_fitted_with_labels)
     def predict(self, X: Matrix) -> Array:
         """Predict labels of the rows of X.
 
-        Parameters
-        ----------
-        {plain_X}
+        {rows}
 
         Returns
         -------

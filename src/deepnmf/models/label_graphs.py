@@ -24,7 +24,7 @@ class LabelGraphs(UnresolvedPenalty):
     joins_samples = True
 
     @property
-    def has_units(self) -> bool:  # type: ignore[override]
+    def has_units(self) -> bool:
         """Not where edges weigh as much as the data."""
         return self.kind != "dot"
 

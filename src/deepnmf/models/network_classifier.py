@@ -7,13 +7,13 @@ from typing import Any, Literal, Self
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.masks import check_unmasked
 from deepnmf.models.factorization import Factorization
 from deepnmf.models.input_data import EntryWeight
+from deepnmf.models.parameters import offered_if
 from deepnmf.models.run_control import RunControl
 from deepnmf.solvers import OnSweep
 from deepnmf.solvers.network_problem import LearntNetwork
@@ -70,9 +70,7 @@ class NetworkClassifier(ClassifierMixin, Factorization):
 
         Codes as the optimization left them, shaped by labels and feedback, are in `codes_`.
 
-        Parameters
-        ----------
-        {plain_X}
+        {rows}
         y, groups, entry_weight, **fit_params : see `fit`
 
         {returns_codes}
@@ -88,9 +86,7 @@ class NetworkClassifier(ClassifierMixin, Factorization):
         Layer by layer: nonnegative least squares, each row to its own optimum over its observed entries, then
         pooling within its group. Without pooling a row's codes do not depend on the other rows.
 
-        Parameters
-        ----------
-        {plain_X}
+        {rows}
         groups, entry_weight : see `fit`
 
         {returns_codes}
@@ -102,9 +98,7 @@ class NetworkClassifier(ClassifierMixin, Factorization):
     ) -> Array:
         """Codes of the rows of X at any layer.
 
-        Parameters
-        ----------
-        {plain_X}
+        {rows}
         {layer}
         groups, entry_weight : see `fit`
 
@@ -115,9 +109,7 @@ class NetworkClassifier(ClassifierMixin, Factorization):
     def predict(self, X: Matrix, groups: object = None, entry_weight: EntryWeight = None) -> Array:
         """The class with the largest score.
 
-        Parameters
-        ----------
-        {plain_X}
+        {rows}
         groups, entry_weight : see `fit`
 
         Returns
@@ -133,13 +125,11 @@ class NetworkClassifier(ClassifierMixin, Factorization):
     def _reads_head(self) -> bool:
         return bool(self.readout == "head")
 
-    @available_if(_reads_probabilities)  # type: ignore[untyped-decorator]
+    @offered_if(_reads_probabilities)
     def predict_proba(self, X: Matrix, groups: object = None, entry_weight: EntryWeight = None) -> Array:
         """Probabilities of the classes by the logistic regression on the top codes; only with ``readout="logistic"``.
 
-        Parameters
-        ----------
-        {plain_X}
+        {rows}
         groups, entry_weight : see `fit`
 
         Returns
@@ -149,13 +139,11 @@ class NetworkClassifier(ClassifierMixin, Factorization):
         codes = self._readable_codes(X, groups, entry_weight)
         return self._learnt.readout.probabilities(codes)
 
-    @available_if(_reads_head)  # type: ignore[untyped-decorator]
+    @offered_if(_reads_head)
     def decision_function(self, X: Matrix, groups: object = None, entry_weight: EntryWeight = None) -> Array:
         """H_m B, least-squares estimates of the one-hot labels; only with ``readout="head"``.
 
-        Parameters
-        ----------
-        {plain_X}
+        {rows}
         groups, entry_weight : see `fit`
 
         Returns
@@ -170,9 +158,7 @@ class NetworkClassifier(ClassifierMixin, Factorization):
     def score(self, X: Matrix, y: Any = None, groups: object = None, sample_weight: Any = None) -> float:
         """Share of rows whose label is predicted.
 
-        Parameters
-        ----------
-        {plain_X}
+        {rows}
         y : array-like of shape (n_samples,)
         groups : array-like of shape (n_samples,), optional
             See `fit`.

@@ -7,11 +7,13 @@ the names in a model's constructor; a model states only those that are its own.
 import inspect
 import re
 import textwrap
+from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, cast
 
 from numpy.random import RandomState
 from sklearn.utils._param_validation import Interval, StrOptions  # scikit-learn's own rules have no public name
+from sklearn.utils.metaestimators import available_if
 
 from deepnmf.checks import NNDSVD
 from deepnmf.solvers.steps import SOLVERS
@@ -145,7 +147,9 @@ TEXTS = {
         X : array-like or sparse matrix of shape (n_samples, n_features)
             NaN or a mask (`numpy.ma`) in a dense X marks an entry that was not observed.
         """,
-    "plain_X": """
+    "rows": """
+        Parameters
+        ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
         """,
     "layer": """
@@ -204,6 +208,14 @@ TEXTS = {
         """,
 }
 _PLACE = re.compile(r"^( *)\{(\w+)\}$", re.MULTILINE)
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def offered_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
+    """A method that a model has only where `check(model)` is true; `check` may say why not by an AttributeError."""
+    return cast(Callable[[Method], Method], available_if(check))
 
 
 def complete(cls: type[Any]) -> None:

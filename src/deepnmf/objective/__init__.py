@@ -10,9 +10,7 @@ from deepnmf.objective.penalties import (
     CodePenalty,
     ElasticNet,
     ElasticNetPerEntry,
-    FactorTerms,
     Known,
-    KroneckerTerm,
     Penalty,
     RidgeCodes,
     SquaredL1Codes,
@@ -22,7 +20,7 @@ from deepnmf.objective.penalties import (
     UnitScaleSquaredL1Features,
     UnresolvedPenalty,
 )
-from deepnmf.objective.quadratic import Quadratic
+from deepnmf.objective.quadratic import FactorTerms, KroneckerTerm, Quadratic
 from deepnmf.objective.smoothing import smooth
 
 __all__ = [

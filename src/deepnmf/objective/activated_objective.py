@@ -16,8 +16,8 @@ from deepnmf.objective.chain import Chain, Statistics
 from deepnmf.objective.gram import FormedGram
 from deepnmf.objective.graph_penalties import GraphPenalty, Graphs
 from deepnmf.objective.ladder import AtLevels, Backward, Ladder, Trace
-from deepnmf.objective.penalties import CodePenalty, FactorTerms, Penalty, codes_share, factor_share
-from deepnmf.objective.quadratic import Quadratic, inner
+from deepnmf.objective.penalties import CodePenalty, Penalty, codes_share, factor_share
+from deepnmf.objective.quadratic import FactorTerms, Quadratic, inner
 
 
 class Slope(NamedTuple):

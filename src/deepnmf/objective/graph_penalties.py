@@ -9,8 +9,8 @@ import numpy as np
 from deepnmf.arrays import Array
 from deepnmf.objective.chain import Chain, Statistics
 from deepnmf.objective.graphs import Graph
-from deepnmf.objective.penalties import FactorTerms, KroneckerTerm, Penalty
-from deepnmf.objective.quadratic import inner
+from deepnmf.objective.penalties import Penalty
+from deepnmf.objective.quadratic import FactorTerms, KroneckerTerm, inner
 
 FINENESS = np.sqrt(2)  # curvatures are rounded up to powers of it, so that many rows share a Gram matrix
 HAIR = 1e-9

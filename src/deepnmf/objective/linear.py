@@ -5,8 +5,8 @@ from deepnmf.arrays import Array
 from deepnmf.objective.chain import Chain, Statistics
 from deepnmf.objective.gram import FormedGram, LeftGram, left_gram, right_gram
 from deepnmf.objective.graph_penalties import GraphPenalty, Graphs
-from deepnmf.objective.penalties import CodePenalty, FactorTerms, Penalty, codes_share, factor_share
-from deepnmf.objective.quadratic import Quadratic, inner
+from deepnmf.objective.penalties import CodePenalty, Penalty, codes_share, factor_share
+from deepnmf.objective.quadratic import FactorTerms, Quadratic, inner
 
 
 @dataclass(frozen=True)

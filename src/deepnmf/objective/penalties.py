@@ -12,68 +12,16 @@ the samples), and their weights are brought into the units of the data.
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.checks import per_layer
 from deepnmf.objective.chain import Chain, Statistics
+from deepnmf.objective.quadratic import FactorTerms, KroneckerTerm
 
 HEAVIEST = 2.0**100  # a weight beside which the fit is lost in rounding
-
-
-class KroneckerTerm(NamedTuple):
-    """½<left Z right, Z>; the identity where there is no right."""
-
-    left: Array
-    right: Array | None = None
-
-    def applied(self, Z: Array) -> Array:
-        """The Hessian applied to Z."""
-        return self.left @ Z if self.right is None else self.left @ Z @ self.right
-
-    def diagonal(self, n_columns: int) -> Array:
-        """The diagonal of the Hessian, one number an entry of Z."""
-        return np.outer(np.diag(self.left), np.ones(n_columns) if self.right is None else np.diag(self.right))
-
-    @property
-    def norm(self) -> float:
-        """The largest curvature."""
-        right = 1.0 if self.right is None else np.linalg.norm(self.right, 2)
-        return float(np.linalg.norm(self.left, 2) * right)
-
-
-@dataclass(frozen=True)
-class FactorTerms:
-    """What penalties add to the problem of a factor Z_l, X ≈ H A Z_l B.
-
-    ½ ridge ‖Z‖² + ½ Σ_k row_sums_k (Σ_j Z_kj)² + Σ ½<left Z right, Z> + l1 Σ Z, and what counts features in input
-    space: `top_gram` joins K = HᵀH in ½<AᵀKA Z BBᵀ, Z>, and `gram` joins AᵀKA there.
-    """
-
-    top_gram: Array | None = None
-    gram: Array | None = None
-    ridge: float = 0.0
-    row_sums: Array | None = None
-    kronecker: tuple[KroneckerTerm, ...] = ()
-    l1: float = 0.0
-
-    def applied(self, Z: Array) -> Array:
-        """The Hessian of the quadratic terms on Z itself applied to it."""
-        product = self.ridge * Z
-        if self.row_sums is not None:
-            product = product + (self.row_sums * Z.sum(axis=1))[:, None]
-        for term in self.kronecker:
-            product = product + term.applied(Z)
-        return product
-
-    def diagonal(self, shape: tuple[int, ...]) -> Array:
-        """The diagonal of that Hessian, one number an entry of Z."""
-        diagonal = np.full(shape, self.ridge)
-        for term in self.kronecker:
-            diagonal += term.diagonal(shape[1])
-        return diagonal if self.row_sums is None else diagonal + self.row_sums[:, None]
 
 
 @dataclass(frozen=True)
@@ -99,7 +47,11 @@ class UnresolvedPenalty(ABC):
 
     joins_samples = False  # whether rows of codes meet in it
     streams = True  # whether rows that are read block by block are enough to resolve it
-    has_units = True  # whether data in other units have the same penalty with another weight
+
+    @property
+    def has_units(self) -> bool:
+        """Whether data in other units have the same penalty with another weight."""
+        return True
 
     @abstractmethod
     def resolved(self, known: Known, depth: int) -> Sequence["Penalty"]:

@@ -1,11 +1,66 @@
+"""Quadratic problems of one factor, and the terms that penalties add to them."""
+
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from deepnmf.arrays import Array
 from deepnmf.objective.gram import Gram, LeftGram
-from deepnmf.objective.penalties import KroneckerTerm
+
+
+class KroneckerTerm(NamedTuple):
+    """½<left Z right, Z>; the identity where there is no right."""
+
+    left: Array
+    right: Array | None = None
+
+    def applied(self, Z: Array) -> Array:
+        """The Hessian applied to Z."""
+        return self.left @ Z if self.right is None else self.left @ Z @ self.right
+
+    def diagonal(self, n_columns: int) -> Array:
+        """The diagonal of the Hessian, one number an entry of Z."""
+        return np.outer(np.diag(self.left), np.ones(n_columns) if self.right is None else np.diag(self.right))
+
+    @property
+    def norm(self) -> float:
+        """The largest curvature."""
+        right = 1.0 if self.right is None else np.linalg.norm(self.right, 2)
+        return float(np.linalg.norm(self.left, 2) * right)
+
+
+@dataclass(frozen=True)
+class FactorTerms:
+    """What penalties add to the problem of a factor Z_l, X ≈ H A Z_l B.
+
+    ½ ridge ‖Z‖² + ½ Σ_k row_sums_k (Σ_j Z_kj)² + Σ ½<left Z right, Z> + l1 Σ Z, and what counts features in input
+    space: `top_gram` joins K = HᵀH in ½<AᵀKA Z BBᵀ, Z>, and `gram` joins AᵀKA there.
+    """
+
+    top_gram: Array | None = None
+    gram: Array | None = None
+    ridge: float = 0.0
+    row_sums: Array | None = None
+    kronecker: tuple[KroneckerTerm, ...] = ()
+    l1: float = 0.0
+
+    def applied(self, Z: Array) -> Array:
+        """The Hessian of the quadratic terms on Z itself applied to it."""
+        product = self.ridge * Z
+        if self.row_sums is not None:
+            product = product + (self.row_sums * Z.sum(axis=1))[:, None]
+        for term in self.kronecker:
+            product = product + term.applied(Z)
+        return product
+
+    def diagonal(self, shape: tuple[int, ...]) -> Array:
+        """The diagonal of that Hessian, one number an entry of Z."""
+        diagonal = np.full(shape, self.ridge)
+        for term in self.kronecker:
+            diagonal += term.diagonal(shape[1])
+        return diagonal if self.row_sums is None else diagonal + self.row_sums[:, None]
 
 
 @dataclass(frozen=True)
