@@ -63,7 +63,7 @@ def unit_of(engine: Engine) -> float:
     return float(2.0 ** (EXACT * np.rint(np.log2(size) / EXACT)))
 
 
-def check_bent(engine: Engine, whom: str) -> None:
+def check_magnitude(engine: Engine, whom: str) -> None:
     """Refuse rows of a size that a model which is another in other units was not made for."""
     if not is_ordinary(engine, BENT):
         most = BENT[engine.dtype.name]

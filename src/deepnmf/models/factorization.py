@@ -19,7 +19,7 @@ from sklearn.utils.validation import _check_n_features, check_array, check_is_fi
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, Workers, is_on_cluster, is_streamed, row_source, rows_of
-from deepnmf.engines.scaling import check_bent
+from deepnmf.engines.scaling import check_magnitude
 from deepnmf.masks import check_unmasked, mask_of, with_holes
 from deepnmf.models.checks import FLOATS, check_any_observed, check_observed_non_negative
 from deepnmf.models.entry_weights import EntryWeight, Observed, observed
@@ -298,7 +298,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         unit = unit if self._has_units else 1.0
         engine = rows_of(*data, workers=workers, nonnegative=self._nonnegative, unit=unit)
         if not self._has_units:
-            check_bent(engine, type(self).__name__)
+            check_magnitude(engine, type(self).__name__)
         return engine
 
     def _observed(self, X: Matrix, entry_weight: EntryWeight, *, reset: bool) -> Observed:
