@@ -44,7 +44,7 @@ def in_units(X: Matrix, unit: float) -> Any:
     return ScaledRows(X, unit) if is_streamed(X) else X * (1 / unit)
 
 
-def is_ordinary(engine: Engine, limits: Mapping[str, float] | None = None) -> bool:
+def has_safe_magnitude(engine: Engine, limits: Mapping[str, float] | None = None) -> bool:
     """Whether squares of these rows, and squares of those, are sound in their precision; zeros are."""
     most = (limits or ORDINARY)[engine.dtype.name]
     return 1 / most <= engine.size <= most or typical_size(engine) == 0
@@ -52,7 +52,7 @@ def is_ordinary(engine: Engine, limits: Mapping[str, float] | None = None) -> bo
 
 def unit_of(engine: Engine) -> float:
     """1 for ordinary rows; a power of two next to the mean of |x| for others."""
-    if is_ordinary(engine):
+    if has_safe_magnitude(engine):
         return 1.0
     size, name = typical_size(engine), engine.dtype.name
     if not 1 / MOST[name] <= size <= MOST[name]:
@@ -65,7 +65,7 @@ def unit_of(engine: Engine) -> float:
 
 def check_magnitude(engine: Engine, whom: str) -> None:
     """Refuse rows of a size that a model which is another in other units was not made for."""
-    if not is_ordinary(engine, BENT):
+    if not has_safe_magnitude(engine, BENT):
         most = BENT[engine.dtype.name]
         raise ValueError(
             f"X has entries of about {typical_size(engine):.1e}, and {whom} as it is set is another model in other "
