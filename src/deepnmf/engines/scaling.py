@@ -47,14 +47,14 @@ def in_units(X: Matrix, unit: float) -> Any:
 def has_safe_magnitude(engine: Engine, limits: Mapping[str, float] | None = None) -> bool:
     """Whether squares of these rows, and squares of those, are sound in their precision; zeros are."""
     most = (limits or ORDINARY)[engine.dtype.name]
-    return 1 / most <= engine.size <= most or typical_size(engine) == 0
+    return 1 / most <= engine.size <= most or mean_magnitude(engine) == 0
 
 
 def unit_of(engine: Engine) -> float:
     """1 for ordinary rows; a power of two next to the mean of |x| for others."""
     if has_safe_magnitude(engine):
         return 1.0
-    size, name = typical_size(engine), engine.dtype.name
+    size, name = mean_magnitude(engine), engine.dtype.name
     if not 1 / MOST[name] <= size <= MOST[name]:
         raise ValueError(
             f"X has entries of about {size:.1e} in {name}, and sizes from 1e-{PROMISED[name]} to 1e{PROMISED[name]} "
@@ -68,12 +68,12 @@ def check_magnitude(engine: Engine, whom: str) -> None:
     if not has_safe_magnitude(engine, BENT):
         most = BENT[engine.dtype.name]
         raise ValueError(
-            f"X has entries of about {typical_size(engine):.1e}, and {whom} as it is set is another model in other "
+            f"X has entries of about {mean_magnitude(engine):.1e}, and {whom} as it is set is another model in other "
             f"units: root mean squares from {1 / most:.0e} to {most:.0e} are expected: scale X."
         )
 
 
-def typical_size(engine: Engine) -> float:
+def mean_magnitude(engine: Engine) -> float:
     """The mean of |x|, which takes no squares."""
     _, (total, count) = engine.sweep((), _absolute)
     return float(total) / (float(count) or 1.0)

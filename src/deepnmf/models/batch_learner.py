@@ -9,7 +9,7 @@ from sklearn.utils.metaestimators import available_if
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, Workers
-from deepnmf.engines.scaling import has_safe_magnitude, typical_size
+from deepnmf.engines.scaling import has_safe_magnitude, mean_magnitude
 from deepnmf.models.fitted import FittedChain
 from deepnmf.models.layout import Arrays, Expected, Layout, listed_numbers
 from deepnmf.objective import Chain, Objective, Statistics
@@ -147,7 +147,7 @@ class BatchLearner(FittedChain):
 def _check_units(engine: Engine) -> None:
     """Refuse a batch whose squares are nothing, or everything, beside those of the batches before."""
     if not has_safe_magnitude(engine):
-        size = typical_size(engine) * engine.unit
+        size = mean_magnitude(engine) * engine.unit
         raise ValueError(
             f"X has entries of about {size:.1e}, and partial_fit has learnt from some of about {engine.unit:.1e}: "
             "batches of a like size are expected."
