@@ -255,7 +255,7 @@ row_by_row = pytest.mark.parametrize("model", LINEAR, ids=lambda m: type(m).__na
 @pytest.fixture
 def little(monkeypatch):
     """Whatever was observed counts as little."""
-    monkeypatch.setattr(holes, "LITTLE", 1.1)
+    monkeypatch.setattr(holes, "SPARSELY_OBSERVED", 1.1)
 
 
 @row_by_row
@@ -276,7 +276,7 @@ def test_row_by_row_is_as_low_as_with_completed_rows(model, monkeypatch):
     X, Y, hidden = holed(0.3, (100, 40))
     fits = []
     for share in (0, 1.1):
-        monkeypatch.setattr(holes, "LITTLE", share)
+        monkeypatch.setattr(holes, "SPARSELY_OBSERVED", share)
         fits.append(clone(model).set_params(max_iter=300, tol=0).fit(Y))
     completed, by_rows = (observed_loss(fit, X, hidden) for fit in fits)
     assert by_rows <= 1.05 * completed
@@ -294,8 +294,8 @@ def test_row_by_row_weights_count():
 def test_little_of_a_dense_matrix_is_stored_as_such():
     _, Y, _ = holed(0.95)
     with Workers() as workers:
-        assert rows_of(Y, workers=workers, nonnegative=True).stores_little
-        assert not rows_of(holed(0.5)[1], workers=workers, nonnegative=True).stores_little
+        assert rows_of(Y, workers=workers, nonnegative=True).is_sparsely_observed
+        assert not rows_of(holed(0.5)[1], workers=workers, nonnegative=True).is_sparsely_observed
 
 
 @pytest.mark.parametrize("weight", [1e-300, 1e-30, 1e-4])

@@ -81,7 +81,7 @@ def test_codes_of_classes_with_holes_are_the_best_ones():
 
 
 def test_little_that_was_observed_of_classes_is_fitted_row_by_row(monkeypatch):
-    monkeypatch.setattr(holes, "LITTLE", 1.1)
+    monkeypatch.setattr(holes, "SPARSELY_OBSERVED", 1.1)
     stored, weight = with_holes("stored")
     model = CNMF(4, random_state=0, tol=0, max_iter=30).fit(stored, LABELS, entry_weight=weight)
     loss = 0.5 * np.sum(np.square(X - model.codes_[-1] @ model.components_)[~HIDDEN])

@@ -58,7 +58,7 @@ class Block(ABC):
         return 0
 
     @property
-    def stores_little(self) -> bool:
+    def is_sparsely_observed(self) -> bool:
         """Whether so little was observed, and is stored, that each row is better fitted on its own."""
         return False
 

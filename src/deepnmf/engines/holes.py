@@ -28,7 +28,7 @@ from deepnmf.engines.blocks import (
 )
 from deepnmf.kernels import sampled_products
 
-LITTLE = 0.15  # of the entries; measured by `python -m benchmarks.observed`
+SPARSELY_OBSERVED = 0.15  # of the entries; measured by `python -m benchmarks.observed`
 
 
 class ObservedRow(NamedTuple):
@@ -160,8 +160,8 @@ class HoledSparse(Holed):
         return stored_bytes(self.X)
 
     @property
-    def stores_little(self) -> bool:
-        return self.X.nnz < LITTLE * self.shape[0] * self.shape[1]
+    def is_sparsely_observed(self) -> bool:
+        return self.X.nnz < SPARSELY_OBSERVED * self.shape[0] * self.shape[1]
 
     @cached_property
     def weights(self) -> Array:
@@ -234,7 +234,7 @@ def has_holes(X: Matrix) -> bool:
 
 def _stored_if_little(X: Array) -> Matrix:
     seen = ~np.isnan(X)
-    if np.count_nonzero(seen) >= LITTLE * X.size:
+    if np.count_nonzero(seen) >= SPARSELY_OBSERVED * X.size:
         return X
     rows, columns = np.nonzero(seen)
     return sparse.csr_array((X[rows, columns], (rows, columns)), shape=X.shape)

@@ -100,9 +100,9 @@ class RowsInMemory(BlockedRows):
         return self.sqnorm - self.measured.sqnorm
 
     @property
-    def stores_little(self) -> bool:
+    def is_sparsely_observed(self) -> bool:
         """Whether so little was observed, and is stored, that each row is better fitted on its own."""
-        return self._X.stores_little
+        return self._X.is_sparsely_observed
 
     @cached_property
     def _columns(self) -> "RowsInMemory":

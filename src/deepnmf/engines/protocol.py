@@ -52,7 +52,7 @@ class Engine(ABC):
         return math.sqrt(self.measured.sqnorm / (self.measured.n_entries or 1.0))
 
     @property
-    def stores_little(self) -> bool:
+    def is_sparsely_observed(self) -> bool:
         """Whether so little was observed, and is stored, that each row is better fitted on its own."""
         return False
 
