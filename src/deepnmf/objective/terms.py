@@ -49,7 +49,7 @@ class Sum:
 
 
 @dataclass(frozen=True)
-class Unfelt:
+class ValueOnly:
     """A term that counts and does not pull."""
 
     term: Term

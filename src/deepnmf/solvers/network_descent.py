@@ -11,7 +11,7 @@ from deepnmf.objective import CodePenalty, Objective
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.objective.network_energy import Network, NetworkEnergy
 from deepnmf.objective.pooling import Pooling
-from deepnmf.objective.terms import Labels, Sum, Unfelt
+from deepnmf.objective.terms import Labels, Sum, ValueOnly
 from deepnmf.solvers.descent import ROUNDING, without_zeros
 from deepnmf.solvers.encoding import encode_rows, solve_rows
 from deepnmf.solvers.multiplicative import lowered, lowered_unit_columns, unit_columns
@@ -67,7 +67,7 @@ class NetworkDescent:
         network = network.with_factor(layer, factor.Z.T)
         own, above = rows.on_codes(network.factors[layer]), self.energy.above(network, layer)
         feels_above = self._backprop or layer == network.depth - 1
-        codes = lowered(network.codes[layer], Sum((own, above if feels_above else Unfelt(above))))
+        codes = lowered(network.codes[layer], Sum((own, above if feels_above else ValueOnly(above))))
         return network.with_codes(layer, codes.Z), own.value(codes.Z), max(factor.violation, codes.violation)
 
 
