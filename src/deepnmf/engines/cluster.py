@@ -23,7 +23,7 @@ from scipy import sparse
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines.blocks import block_of
 from deepnmf.engines.protocol import Engine, Step, Sums, measure, sizes
-from deepnmf.engines.threads import Workers, blas_held
+from deepnmf.engines.threads import Workers, single_threaded_blas
 from deepnmf.masks import with_holes
 
 PASSES_TOGETHER = 5  # after so many, rows are fetched
@@ -145,7 +145,7 @@ def checked(X: da.Array) -> da.Array:
 def _on_block(step: Step, X_b: Matrix, *rows_b: Array) -> tuple[Any, ...]:
     """New rows and, last, the sums: what a step makes of a block, wherever that is."""
     X_b = sparse.csr_array(X_b) if sparse.issparse(X_b) else _in_place(with_holes(X_b))
-    with blas_held():
+    with single_threaded_blas():
         new_rows, sums = step(block_of(X_b), tuple(_in_place(rows) for rows in rows_b))
     return *new_rows, sums
 

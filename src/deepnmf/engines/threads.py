@@ -94,7 +94,7 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextmanager
-def blas_held() -> Iterator[None]:
+def single_threaded_blas() -> Iterator[None]:
     """BLAS has one thread in here: others are at work beside this one."""
     _guard.acquire()
     try:
