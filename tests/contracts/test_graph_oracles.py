@@ -49,7 +49,7 @@ def fitted(model: Any, X: Array, H: Array, factors: list[Array], y: Array | None
 @pytest.mark.parametrize("seed", SEEDS)
 def test_gnmf_ends_no_higher_than_the_published_updates(seed: int, lam: float) -> None:
     X = problem(seed)
-    W = graph_nmf.neighbour_graph(X)
+    W = graph_nmf.neighbor_graph(X)
     H, Z = balanced_pair(np.random.default_rng(seed), X, RANK)
     H, Z, _ = graph_nmf.gnmf(X, H, Z, W, lam, N_PRETRAIN)
     model = fitted(GNMF(RANK, graph_weights=lam), X, H, [Z], graph=sparse.csr_array(W))
@@ -62,7 +62,7 @@ def test_neighbour_graph_of_gnmf_is_the_published_one() -> None:
     X = problem(0)
     H, Z = balanced_pair(np.random.default_rng(0), X, RANK)
     own = fitted(GNMF(RANK), X, H, [Z])
-    given = fitted(GNMF(RANK), X, H, [Z], graph=sparse.csr_array(graph_nmf.neighbour_graph(X)))
+    given = fitted(GNMF(RANK), X, H, [Z], graph=sparse.csr_array(graph_nmf.neighbor_graph(X)))
     np.testing.assert_allclose(own.loss_curve_[-1], given.loss_curve_[-1], rtol=1e-6)
 
 

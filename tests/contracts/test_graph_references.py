@@ -32,7 +32,7 @@ def small(signed: bool = False) -> tuple[Array, Array, Array]:
 
 def test_neighbour_graph_is_symmetric_without_self_edges_and_joins_each_sample_to_its_nearest() -> None:
     X = problem(0)
-    W = graph_nmf.neighbour_graph(X)
+    W = graph_nmf.neighbor_graph(X)
     assert np.array_equal(W, W.T)
     assert np.all(np.diag(W) == 0)
     assert np.all(W.sum(axis=1) >= 5)
@@ -42,7 +42,7 @@ def test_neighbour_graph_is_symmetric_without_self_edges_and_joins_each_sample_t
 
 def test_laplacian_sums_squared_differences_along_edges_once() -> None:
     X, H, _ = small()
-    W = graph_nmf.neighbour_graph(X, 2)
+    W = graph_nmf.neighbor_graph(X, 2)
     pairs = sum(W[i, j] * np.sum((H[i] - H[j]) ** 2) for i in range(9) for j in range(i))
     np.testing.assert_allclose(np.trace(H.T @ graph_nmf.laplacian(W) @ H), pairs)
 
@@ -61,7 +61,7 @@ def test_label_graph_joins_known_samples_of_one_class_only(kind: str) -> None:
 
 def test_gradient_of_gnmf_is_that_of_its_loss() -> None:
     X, H, Z = small()
-    W = graph_nmf.neighbour_graph(X, 2)
+    W = graph_nmf.neighbor_graph(X, 2)
     assert_gradient(graph_nmf.codes_gradient(X, H, Z, W, 0.7), lambda V: graph_nmf.loss(X, V, Z, W, 0.7), H)
 
 
@@ -81,7 +81,7 @@ def test_gradient_of_wsf_is_that_of_its_loss(kind: str) -> None:
 
 def test_a_step_of_gnmf_goes_against_the_gradient() -> None:
     X, H, Z = small()
-    W = graph_nmf.neighbour_graph(X, 2)
+    W = graph_nmf.neighbor_graph(X, 2)
     step = graph_nmf.update_codes(X, H, Z, W, 0.7) - H
     assert np.all(step * graph_nmf.codes_gradient(X, H, Z, W, 0.7) <= 0)
 
@@ -109,7 +109,7 @@ def test_a_step_of_wsf_goes_against_the_gradient(kind: str) -> None:
 def test_loss_of_gnmf_never_rises(seed: int, lam: float) -> None:
     X = problem(seed)
     H, Z = balanced_pair(np.random.default_rng(seed), X, RANK)
-    assert_never_rises(graph_nmf.gnmf(X, H, Z, graph_nmf.neighbour_graph(X), lam, N_ITER)[-1])
+    assert_never_rises(graph_nmf.gnmf(X, H, Z, graph_nmf.neighbor_graph(X), lam, N_ITER)[-1])
 
 
 @pytest.mark.parametrize("delta", [0.0, 0.5, 0.9])

@@ -7,7 +7,7 @@ from threadpoolctl import threadpool_limits
 
 from catalogue import sparse_forms
 from deepnmf import GNMF
-from deepnmf.objective.neighbours import neighbour_graph
+from deepnmf.objective.neighbours import neighbor_graph
 
 rng = np.random.default_rng(0)
 TIED = {
@@ -31,7 +31,7 @@ def nearest_by_index(X, n_neighbors):
 
 
 def found(X, n_neighbors=5, holes=False):
-    graph = neighbour_graph(X.tocsr() if sparse.issparse(X) else X, n_neighbors, holes=holes)
+    graph = neighbor_graph(X.tocsr() if sparse.issparse(X) else X, n_neighbors, holes=holes)
     graph.sort_indices()
     return graph.indices.reshape(-1, n_neighbors)
 

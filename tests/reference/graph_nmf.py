@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 # ------------------------------------------------------------------------------------------------------------- GNMF
 
 
-def neighbour_graph(X: Array, n_neighbors: int = 5) -> Array:
+def neighbor_graph(X: Array, n_neighbors: int = 5) -> Array:
     """W, 0/1: an edge where one sample is among the nearest neighbours of the other; no sample is its own."""
     distances = np.sum((X[:, None] - X[None]) ** 2, axis=2)
     np.fill_diagonal(distances, np.inf)

@@ -15,7 +15,7 @@ from deepnmf.models.entry_weights import EntryWeight
 from deepnmf.models.resuming import Keeping
 from deepnmf.objective import GraphPenalty, Penalty
 from deepnmf.objective.graphs import EdgeGraph, symmetric
-from deepnmf.objective.neighbours import neighbour_graph
+from deepnmf.objective.neighbours import neighbor_graph
 from deepnmf.solvers import OnSweep
 
 
@@ -148,7 +148,7 @@ class GNMF(ShallowEstimator):
             raise ValueError(
                 f"n_neighbors is {self.n_neighbors}, but X has {X.shape[0]} samples: each has fewer others than that."
             )
-        return symmetric(neighbour_graph(X, self.n_neighbors, holes=has_holes(X)))
+        return symmetric(neighbor_graph(X, self.n_neighbors, holes=has_holes(X)))
 
 
 def _checked(graph: Matrix, n_samples: int) -> Matrix:

@@ -20,7 +20,7 @@ ROOM = 2**22  # numbers at a time
 DIGITS = 2.0**30  # of squared distances, where they differ behind these they are ties
 
 
-def neighbour_graph(X: Matrix, n_neighbors: int, *, holes: bool) -> Matrix:
+def neighbor_graph(X: Matrix, n_neighbors: int, *, holes: bool) -> Matrix:
     """Ones at the nearest other samples of each row, sparse; X is an array or CSR, with NaN where it has holes."""
     from sklearn.neighbors import NearestNeighbors  # noqa: PLC0415 - loaded where it is used
 
