@@ -52,7 +52,7 @@ def test_pooling_takes_the_first_maximum_of_a_window_and_routes_back_to_it(width
     groups = np.repeat(np.arange(len(lengths)), lengths)
     H, V = rng.integers(0, 4, (len(groups), 3)).astype(float), rng.random((len(groups), 3))
     maxima, jacobians = deep_nmf_network.pool(H, width, groups)
-    pooled = Pooling.centred(width, groups)(H)
+    pooled = Pooling.centered(width, groups)(H)
     assert np.array_equal(pooled.maxima, maxima)
     expected = np.column_stack([J.T @ v for J, v in zip(jacobians, V.T, strict=True)])
     assert np.allclose(pooled.route_back(V), expected)
@@ -60,8 +60,8 @@ def test_pooling_takes_the_first_maximum_of_a_window_and_routes_back_to_it(width
 
 def test_the_window_of_an_even_width_reaches_one_row_further_ahead():
     H = np.array([[0.0], [1.0], [5.0], [2.0], [0.0]])
-    assert Pooling.centred(2, np.zeros(5))(H).maxima.ravel().tolist() == [1, 5, 5, 2, 0]
-    assert Pooling.centred(3, np.zeros(5))(H).maxima.ravel().tolist() == [1, 5, 5, 5, 2]
+    assert Pooling.centered(2, np.zeros(5))(H).maxima.ravel().tolist() == [1, 5, 5, 2, 0]
+    assert Pooling.centered(3, np.zeros(5))(H).maxima.ravel().tolist() == [1, 5, 5, 5, 2]
 
 
 def test_a_pool_of_one_is_no_pooling():
@@ -124,7 +124,7 @@ def test_the_energy_of_a_sweep_is_the_published_one(backprop):
     labels = Labels(np.flatnonzero(known), Y[known], weight)
     with Workers() as workers:
         engine = RowsInMemory(HoledDense(X), workers)
-        descent = NetworkDescent(engine, [Pooling.centred(width, groups)], labels, backprop=backprop)
+        descent = NetworkDescent(engine, [Pooling.centered(width, groups)], labels, backprop=backprop)
         state = descent.start(codes, factors)
         for _ in range(5):
             state = descent.advance(state)
@@ -288,7 +288,7 @@ def test_no_holes_are_the_same_as_masks_of_ones():
     losses = []
     with Workers() as workers:
         for rows in (X, HoledDense(X)):
-            descent = NetworkDescent(RowsInMemory(rows, workers), [Pooling.centred(3, GROUPS)], labels)
+            descent = NetworkDescent(RowsInMemory(rows, workers), [Pooling.centered(3, GROUPS)], labels)
             state = descent.start(codes, factors)
             for _ in range(20):
                 state = descent.advance(state)

@@ -17,7 +17,7 @@ def case(depth: int, pool_size: int, holes: bool) -> Case:
     rng = np.random.default_rng(depth)
     X = rng.random((N_ROWS, N_FEATURES))
     X[rng.random(X.shape) < (0.3 if holes else 0)] = np.nan
-    poolings = [Pooling.centred(pool_size, GROUPS)] * (depth - 1)
+    poolings = [Pooling.centered(pool_size, GROUPS)] * (depth - 1)
     labels = Labels(np.array([0, 3, 7, 11]), np.eye(N_CLASSES)[[0, 1, 2, 0]], weight=0.7)
     widths = (N_FEATURES, *SIZES[:depth])
     arrays = {f"H_{k + 1}": rng.random((N_ROWS, SIZES[k])) for k in range(depth)}

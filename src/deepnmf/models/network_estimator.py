@@ -399,7 +399,7 @@ class NetworkEstimator(ClassifierMixin, Factorization):
 
     def _poolings(self, groups: object, n_samples: int) -> list[Pooling]:
         groups = check_groups(groups, n_samples)
-        return [Pooling.centred(width, groups) for width in self._pool_sizes()]
+        return [Pooling.centered(width, groups) for width in self._pool_sizes()]
 
     def _encoded(self, engine: Engine, layer: int, groups: object = None) -> Array:
         *_, codes = encoded_layers(engine, self.factors_[: layer + 1], self._poolings(groups, engine.n_samples))

@@ -32,7 +32,7 @@ class Pooling:
     _latest: list[tuple[Array, Pooled]] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @classmethod
-    def centred(cls, width: int, groups: Array) -> "Pooling":
+    def centered(cls, width: int, groups: Array) -> "Pooling":
         """Rows i-⌊(w-1)/2⌋ .. i+⌊w/2⌋ of row i's own group; a width of 0 or 1 pools nothing."""
         rows, width = np.arange(len(groups)), max(width, 1)
         first, last = _group_bounds(groups)
