@@ -3,7 +3,7 @@
 import numpy as np
 
 from deepnmf.objective import ACTIVATIONS
-from deepnmf.objective.ladder import Ladder
+from deepnmf.objective.layer_stack import LayerStack
 from deepnmf.objective.two_sided_model import CodesProblem, TwoSided, TwoSidedSums
 from gradients.case import Case
 
@@ -32,7 +32,9 @@ def case(activation, depth, basis_depth, shallow=True, labels=True):
         arrays["P"] = rng.random((sizes[0] + n_shallow, N_CLASSES))
 
     def model(a):
-        features, basis = (Ladder(tuple(a[key] for key in sorted(a) if key[0] == side), activation) for side in "RL")
+        features, basis = (
+            LayerStack(tuple(a[key] for key in sorted(a) if key[0] == side), activation) for side in "RL"
+        )
         none = np.zeros((0, N_FEATURES))
         head = a.get("P", np.zeros((sizes[0] + n_shallow, 0)))
         return TwoSided(features, a["S"], basis, a["F"], a.get("W", none), head)

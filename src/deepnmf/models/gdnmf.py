@@ -22,7 +22,7 @@ from deepnmf.models.layout import Arrays, Expected, Layout
 from deepnmf.models.resuming import Keeping
 from deepnmf.objective import ACTIVATIONS, Activation
 from deepnmf.objective.chain import inverse_norms
-from deepnmf.objective.ladder import Ladder
+from deepnmf.objective.layer_stack import LayerStack
 from deepnmf.objective.two_sided_model import TwoSided
 from deepnmf.solvers import (
     NNDSVD,
@@ -404,7 +404,7 @@ class GDNMF(Factorization):
         E = self._model.decoder.astype(H.dtype, copy=False)
         if layer == len(self.factors_) - 1:
             return self._model.stacked(H) @ E
-        below = Ladder(self._model.features.factors[:layer], self._map)
+        below = LayerStack(self._model.features.factors[:layer], self._map)
         return below.trace(H).bottom @ E[: self._model.n_deep]
 
     @property
@@ -436,7 +436,7 @@ class GDNMF(Factorization):
         return layout | {"labels": [Expected((n_samples,), 0, n_classes - 1, "i")] if n_classes else []}
 
     def _restore(self, description: dict[str, Any], arrays: dict[str, list[Array]]) -> None:
-        features, basis = (Ladder(tuple(arrays[kind]), self._map) for kind in ("feature_factor", "basis_factor"))
+        features, basis = (LayerStack(tuple(arrays[kind]), self._map) for kind in ("feature_factor", "basis_factor"))
         S, F, W, head = arrays["two_sided"]
         self._set_model(TwoSided(features, S, basis, F, W, head), S.dtype)
         if "classes" in description:
@@ -460,7 +460,7 @@ def _labels(index: Array, n_classes: int, dtype: Any) -> Labels:
 
 def _cast(model: TwoSided, dtype: Any) -> TwoSided:
     features, basis = (
-        Ladder(tuple(np.ascontiguousarray(Z, dtype) for Z in side.factors), side.activation)
+        LayerStack(tuple(np.ascontiguousarray(Z, dtype) for Z in side.factors), side.activation)
         for side in (model.features, model.basis)
     )
     S, F, W, head = (np.ascontiguousarray(Z, dtype) for Z in (model.S, model.F, model.W, model.head))

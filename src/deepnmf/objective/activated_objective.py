@@ -15,7 +15,7 @@ from deepnmf.objective.activations import Activation
 from deepnmf.objective.chain import Chain, Statistics
 from deepnmf.objective.gram import FormedGram
 from deepnmf.objective.graph_penalties import GraphPenalty, Graphs
-from deepnmf.objective.ladder import AtLevels, Backward, Ladder, Trace
+from deepnmf.objective.layer_stack import AtLevels, Backward, LayerStack, Trace
 from deepnmf.objective.penalties import CodePenalty, FactorTerms, Penalty, codes_share, factor_share
 from deepnmf.objective.quadratic import Quadratic, inner
 
@@ -63,7 +63,7 @@ class ActivatedRows:
     """
 
     lowest_gram: Array  # Z_1 Z_1ᵀ
-    upper: Ladder  # of Z_2..Z_m
+    upper: LayerStack  # of Z_2..Z_m
     penalty: CodePenalty
     pulls: tuple[Pull, ...] = ()
 
@@ -138,7 +138,7 @@ class ActivatedObjective:
         penalty = self.code_penalty(chain)
         return ActivatedRows(
             lowest_gram=factors[0] @ factors[0].T,
-            upper=Ladder(tuple(factors[1:]), self.activation),
+            upper=LayerStack(tuple(factors[1:]), self.activation),
             penalty=CodePenalty(penalty.gram.astype(dtype), penalty.l1),
         )
 

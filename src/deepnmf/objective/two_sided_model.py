@@ -13,7 +13,7 @@ import numpy as np
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.objective.gram import FormedGram
-from deepnmf.objective.ladder import Backward, Ladder, Trace
+from deepnmf.objective.layer_stack import Backward, LayerStack, Trace
 from deepnmf.objective.quadratic import Quadratic, inner
 
 
@@ -24,9 +24,9 @@ class TwoSided:
     `features` holds S^R_2..S^R_m, `basis` the transposes of S^L_2..S^L_m: its rows are the columns of F. `head` is P.
     """
 
-    features: Ladder
+    features: LayerStack
     S: Array
-    basis: Ladder
+    basis: LayerStack
     F: Array
     W: Array
     head: Array
@@ -162,7 +162,7 @@ class Point:
 class CodesProblem:
     """The problem of each row of codes, everything else fixed; arrays are of the data's own type."""
 
-    features: Ladder
+    features: LayerStack
     decoder: Array
     gram: Array
     head: Array
@@ -175,7 +175,9 @@ class CodesProblem:
         E = model.decoder
         factors = [Z.astype(dtype, copy=False) for Z in model.features.factors]
         decoder, gram, head = (Z.astype(dtype, copy=False) for Z in (E, E @ E.T, model.head))
-        return cls(Ladder(tuple(factors), model.features.activation), decoder, gram, head, label_weight, len(model.W))
+        return cls(
+            LayerStack(tuple(factors), model.features.activation), decoder, gram, head, label_weight, len(model.W)
+        )
 
     def rows(self, X_b: Matrix, Y_b: Array, known: Array) -> Rows:
         """See a block of rows: its one product with X."""

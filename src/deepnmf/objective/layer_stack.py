@@ -35,7 +35,7 @@ class Backward(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Ladder:
+class LayerStack:
     """g(··· g(top Z_k) ··· Z_1), row by row; `factors` are Z_1..Z_k."""
 
     factors: tuple[Array, ...]
