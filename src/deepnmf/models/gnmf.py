@@ -15,7 +15,7 @@ from deepnmf.models.entry_weights import EntryWeight
 from deepnmf.models.resuming import Keeping
 from deepnmf.objective import GraphPenalty, Penalty
 from deepnmf.objective.graphs import EdgeGraph, symmetric
-from deepnmf.objective.neighbours import neighbor_graph
+from deepnmf.objective.neighbors import neighbor_graph
 from deepnmf.solvers import OnSweep
 
 

@@ -7,7 +7,7 @@ from threadpoolctl import threadpool_limits
 
 from catalogue import sparse_forms
 from deepnmf import GNMF
-from deepnmf.objective.neighbours import neighbor_graph
+from deepnmf.objective.neighbors import neighbor_graph
 
 rng = np.random.default_rng(0)
 TIED = {
