@@ -82,7 +82,7 @@ class RowsOnCluster(Engine):
         self._check_clients()
         return _persisted(self._chunked(array))[0]
 
-    def upon(self, codes: Array) -> Engine:
+    def for_codes(self, codes: Array) -> Engine:
         """The same for codes of these rows."""
         return RowsOnCluster(self.as_rows(codes), self.workers)
 

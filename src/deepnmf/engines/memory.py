@@ -64,7 +64,7 @@ class BlockedRows(Engine):
         """Room for an array of all rows."""
         return np.empty(shape, dtype)
 
-    def upon(self, codes: Array) -> Engine:
+    def for_codes(self, codes: Array) -> Engine:
         """The same for codes of these rows, which are in memory."""
         return RowsInMemory(codes, self.workers)
 

@@ -66,7 +66,7 @@ class Engine(ABC):
         """
 
     @abstractmethod
-    def upon(self, codes: Array) -> "Engine":
+    def for_codes(self, codes: Array) -> "Engine":
         """Passes over codes of these rows, as the data of a layer above."""
 
     def project(self, features: Array) -> Array:
@@ -134,9 +134,9 @@ class CompletedRows(Engine):
         self._sqnorm = float(sqnorm) + self._holed.scatter
         return new_rows, tuple(sums)
 
-    def upon(self, codes: Array) -> Engine:
+    def for_codes(self, codes: Array) -> Engine:
         """Passes over codes, which have no holes."""
-        return self._holed.upon(codes)
+        return self._holed.for_codes(codes)
 
 
 @dataclass(frozen=True)

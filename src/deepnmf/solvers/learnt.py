@@ -180,7 +180,7 @@ class GreedyChain(LinearChain):
             codes = encode_rows(engine, self.layer_decoder(below), self.code_penalties[below])
             if below < layer:
                 fed = codes if self.activation is None else self.activation.inverse(codes, self.chain.nonnegative)
-                engine = engine.upon(fed)
+                engine = engine.for_codes(fed)
         return codes
 
     def decode(self, H: Array, layer: int) -> Array:

@@ -96,7 +96,7 @@ def layerwise_start(
     rows = engine if given else engine.filled()
     for layer in range(len(given), len(sizes)):
         if layer:
-            rows = engine.upon(poolings[layer - 1](codes[-1]).maxima)
+            rows = engine.for_codes(poolings[layer - 1](codes[-1]).maxima)
         H, Z, _ = plan.fit_layer(rows, sizes[layer], 0.0, Objective(), layer + 1)
         scale = inverse_norms(Z)
         codes.append((H / scale).astype(engine.dtype, copy=False))
@@ -120,4 +120,4 @@ def encoded_layers(engine: Engine, factors: Sequence[Array], poolings: Sequence[
         codes = encode_rows(rows, Z, CodePenalty(np.zeros((len(Z), len(Z)))))
         yield codes
         if layer + 1 < len(factors):
-            rows = engine.upon(poolings[layer](codes).maxima)
+            rows = engine.for_codes(poolings[layer](codes).maxima)
