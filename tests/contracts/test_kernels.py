@@ -18,7 +18,7 @@ from deepnmf.kernels import (
     quadratic_descent,
     sampled_products,
 )
-from deepnmf.kernels.compilation import Loop
+from deepnmf.kernels.compilation import CompiledLoop
 
 DTYPES = [np.float64, np.float32]
 
@@ -155,7 +155,7 @@ def test_descent_of_no_rows_is_no_rows():
 
 
 def test_threads_that_come_first_together_share_one_compiled_loop():
-    loop = Loop(quadratic_descent._descend.function)
+    loop = CompiledLoop(quadratic_descent._descend.function)
     with ThreadPoolExecutor(4) as pool:
         dispatchers = list(pool.map(lambda _: loop.dispatcher, range(8)))
     assert all(dispatcher is dispatchers[0] for dispatcher in dispatchers)
@@ -166,7 +166,7 @@ def test_a_loop_runs_where_no_cache_can_be_written():
     exec("def double(x): return 2 * x", names)  # it has no file that numba could keep machine code beside
     with pytest.raises(RuntimeError, match="cannot cache"):
         numba.njit(cache=True)(names["double"])
-    assert Loop(names["double"])(21) == 42
+    assert CompiledLoop(names["double"])(21) == 42
 
 
 def test_numba_is_not_imported_before_a_kernel_runs():

@@ -5,7 +5,7 @@ from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import nnls
 
 from deepnmf.arrays import Array
-from deepnmf.kernels.compilation import Loop
+from deepnmf.kernels.compilation import CompiledLoop
 
 
 def finish_rows(H: Array, G: Array, F: Array, tol: float) -> Array:
@@ -27,7 +27,7 @@ def finish_rows_plainly(H: Array, G: Array, F: Array, tol: float) -> Array:
     return (-tol * np.abs(F).max(axis=1, keepdims=True) <= (H @ G - F)).all(axis=1)
 
 
-@Loop
+@CompiledLoop
 def _finish(H, G, F, tol):
     n, r = H.shape
     done = np.zeros(n, np.bool_)
@@ -103,7 +103,7 @@ def _finish(H, G, F, tol):
     return done
 
 
-@Loop
+@CompiledLoop
 def _append(G, members, a, L):
     """Add the row of the a-th member to the Cholesky factor of those before it; False where it depends on them."""
     row = L[a]
@@ -122,7 +122,7 @@ def _append(G, members, a, L):
     return True
 
 
-@Loop
+@CompiledLoop
 def _solve(L, f, members, size, s):
     """Solve G[members, members] s = f[members] with its Cholesky factor."""
     for a in range(size):

@@ -14,7 +14,7 @@ loading = RLock()
 free_in_children(loading)
 
 
-class Loop:
+class CompiledLoop:
     """A function that numba compiles when it is first called, also from another loop, for the types it then meets.
 
     It releases Python's lock. `fastmath` is numba's: what the compiler may assume of floating-point numbers.

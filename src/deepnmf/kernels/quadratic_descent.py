@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.kernels.compilation import Loop
+from deepnmf.kernels.compilation import CompiledLoop
 
 BLOCK = 96  # rows: at 40 components their codes just fill the first cache in double precision
 LANES = 16  # rows that fill a vector register in single precision; a block is filled up to a multiple of it
@@ -55,7 +55,7 @@ def descend_rows_plainly(H: Array, G: Array, F: Array, n_passes: int, tol: float
     return new, violation
 
 
-@partial(Loop, fastmath={"contract"})  # and nothing that could give a row other bits where it lies elsewhere
+@partial(CompiledLoop, fastmath={"contract"})  # and nothing that could give a row other bits where it lies elsewhere
 def _descend(H, F, gram, n_rows, order, row_step, entry_step, n_passes, square_tol):
     """Take rows block by block through all passes, in place: entry k of row i of H is at i row_step + k entry_step."""
     filled = len(gram) - len(gram) % COLUMNS  # nothing is left over, and the compiler now knows it

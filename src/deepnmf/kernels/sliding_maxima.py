@@ -6,7 +6,7 @@ Measured on 9600 x 30 codes and windows of 50: a quarter of the time of windows 
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.kernels.compilation import Loop
+from deepnmf.kernels.compilation import CompiledLoop
 
 
 def first_maxima(H: Array, starts: Array, stops: Array) -> Array:
@@ -23,7 +23,7 @@ def first_maxima_plainly(H: Array, starts: Array, stops: Array) -> Array:
     return np.array([start + H[start:stop].argmax(axis=0) for start, stop in zip(starts, stops, strict=True)])
 
 
-@Loop
+@CompiledLoop
 def _first_maxima(H, starts, stops):
     n, r = H.shape
     sources = np.empty((n, r), np.intp)

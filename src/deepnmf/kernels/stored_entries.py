@@ -3,7 +3,7 @@
 import numpy as np
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.kernels.compilation import Loop
+from deepnmf.kernels.compilation import CompiledLoop
 
 
 def sampled_products(places: Matrix, H: Array, D: Array) -> Array:
@@ -19,7 +19,7 @@ def sampled_products_plainly(places: Matrix, H: Array, D: Array) -> Array:
     return (H @ D)[rows, places.indices].astype(places.data.dtype, copy=False)
 
 
-@Loop
+@CompiledLoop
 def _sample(indptr, indices, H, features, out):
     for i in range(len(H)):
         for place in range(indptr[i], indptr[i + 1]):
@@ -64,7 +64,7 @@ def descend_observed_plainly(
     return violation, size, misfit
 
 
-@Loop
+@CompiledLoop
 def _descend(indptr, indices, values, weights, features, H, n_passes, nonnegative):
     r = H.shape[1]
     violation = size = misfit = 0.0
