@@ -13,8 +13,8 @@ from deepnmf.kernels import (
     TWINS,
     descend_observed,
     descend_rows,
-    finish_rows,
     first_maxima,
+    polish_rows,
     quadratic_descent,
     sampled_products,
 )
@@ -65,7 +65,7 @@ def observed_arguments(rng, dtype):
 
 ARGUMENTS = {
     descend_rows: rows_arguments,
-    finish_rows: finish_arguments,
+    polish_rows: finish_arguments,
     first_maxima: maxima_arguments,
     sampled_products: products_arguments,
     descend_observed: observed_arguments,

@@ -8,7 +8,7 @@ from deepnmf.arrays import Array
 from deepnmf.kernels.compilation import CompiledLoop
 
 
-def finish_rows(H: Array, G: Array, F: Array, tol: float) -> Array:
+def polish_rows(H: Array, G: Array, F: Array, tol: float) -> Array:
     """Bring rows of H from near the optimum of ½<H G, H> - <F, H>, H >= 0, to it, in place, by active sets.
 
     Lawson & Hanson's method from a warm start: solve on the positive entries, step back to the boundary
@@ -19,8 +19,8 @@ def finish_rows(H: Array, G: Array, F: Array, tol: float) -> Array:
     return np.asarray(_finish(H, G, F, tol))
 
 
-def finish_rows_plainly(H: Array, G: Array, F: Array, tol: float) -> Array:
-    """`finish_rows` by SciPy's solver: with G = LLᵀ, the minimum of ½‖Lᵀh - L⁻¹f‖²; here G must be regular."""
+def polish_rows_plainly(H: Array, G: Array, F: Array, tol: float) -> Array:
+    """`polish_rows` by SciPy's solver: with G = LLᵀ, the minimum of ½‖Lᵀh - L⁻¹f‖²; here G must be regular."""
     L = cholesky(G, lower=True)
     for row, target in zip(H, F, strict=True):
         row[:] = nnls(L.T, solve_triangular(L, target, lower=True))[0]
