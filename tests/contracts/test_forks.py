@@ -78,7 +78,7 @@ def hold(lock):
     with lock:
         acquired.set()
         time.sleep(0.2)
-for lock in (threads._guard._lock, compilation.loading, global_compiler_lock):
+for lock in (threads._guard._lock, compilation.numba_lock, global_compiler_lock):
     acquired.clear()
     thread = threading.Thread(target=hold, args=[lock])
     thread.start()

@@ -10,8 +10,8 @@ from typing import Any
 
 from deepnmf.forks import free_in_children
 
-loading = RLock()
-free_in_children(loading)
+numba_lock = RLock()
+free_in_children(numba_lock)
 
 
 class CompiledLoop:
@@ -33,7 +33,7 @@ class CompiledLoop:
     def dispatcher(self) -> Any:
         """The function as numba knows it."""
         if self._dispatcher is None:
-            with loading:  # a fork waits for it, so that no child finds numba half imported
+            with numba_lock:  # a fork waits for it, so that no child finds numba half imported
                 self._dispatcher = self._dispatcher or self._handed_to_numba()
         return self._dispatcher
 
