@@ -285,7 +285,7 @@ def test_the_scheduler_does_not_remember_every_pass(two_workers):
     NMF(4, random_state=0, tol=0, max_iter=40).fit(
         X, on_sweep=lambda *_: counts.append(two_workers.run_on_scheduler(tasks)) and None
     )
-    assert cluster.PASSES_TOGETHER < 10
+    assert cluster.PASSES_BETWEEN_FETCHES < 10
     assert max(counts[-10:]) <= 1.5 * max(counts[5:20])
 
 

@@ -26,7 +26,7 @@ from deepnmf.engines.protocol import Engine, Step, Sums, measure, sizes
 from deepnmf.engines.threads import Workers, single_threaded_blas
 from deepnmf.masks import with_holes
 
-PASSES_TOGETHER = 5  # after so many, rows are fetched
+PASSES_BETWEEN_FETCHES = 5  # after so many, rows are fetched
 LOST = (
     "Rows on the cluster are lost: workers that died took with them what dask cannot make again, as data that was "
     "scattered or a block too large for their memory ({error})."
@@ -126,7 +126,7 @@ class RowsOnCluster(Engine):
     def _cut_off(self, arrays: Sequence[da.Array]) -> tuple[Array, ...]:
         """The arrays, every few passes without what they were made of."""
         self._passes += 1
-        if self._passes % PASSES_TOGETHER:
+        if self._passes % PASSES_BETWEEN_FETCHES:
             return tuple(arrays)
         return tuple(self.as_rows(array) for array in dask.compute(*arrays))
 
