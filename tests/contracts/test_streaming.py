@@ -89,7 +89,7 @@ def test_score_and_projection_read_too(on_disk):
 
 
 def test_large_arrays_of_rows_live_in_files(on_disk, monkeypatch):
-    monkeypatch.setattr(streaming, "ROWS_IN_MEMORY", 100)
+    monkeypatch.setattr(streaming, "MAX_BYTES_IN_MEMORY", 100)
     X = data()
     found = NMF(4, random_state=0, tol=0, max_iter=4).fit(on_disk(X))
     expected = NMF(4, random_state=0, tol=0, max_iter=4).fit(X)
@@ -98,7 +98,7 @@ def test_large_arrays_of_rows_live_in_files(on_disk, monkeypatch):
 
 
 def test_nothing_is_left_beside_the_data(on_disk, monkeypatch):
-    monkeypatch.setattr(streaming, "ROWS_IN_MEMORY", 100)
+    monkeypatch.setattr(streaming, "MAX_BYTES_IN_MEMORY", 100)
     path = on_disk(data())
     NMF(4, random_state=0, tol=0, max_iter=4).fit(path)
     assert os.listdir(path.parent) == [path.name]

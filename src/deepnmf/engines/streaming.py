@@ -17,7 +17,7 @@ from deepnmf.engines.memory import BlockedRows, row_blocks
 from deepnmf.engines.protocol import CheckedSizes
 from deepnmf.engines.threads import Workers, read_ahead
 
-ROWS_IN_MEMORY = 2**28  # bytes; larger arrays of all rows live in files beside the data
+MAX_BYTES_IN_MEMORY = 2**28  # bytes; larger arrays of all rows live in files beside the data
 
 
 class RowSource(Protocol):
@@ -162,7 +162,7 @@ class StreamedRows(BlockedRows):
     def _empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         """In memory, or in a file without a name that is gone with the array."""
         size = int(np.prod(shape)) * dtype.itemsize
-        if size <= ROWS_IN_MEMORY:
+        if size <= MAX_BYTES_IN_MEMORY:
             return np.empty(shape, dtype)
         with tempfile.TemporaryFile(dir=self._folder()) as file:
             return np.memmap(file, dtype, "w+", shape=shape)
