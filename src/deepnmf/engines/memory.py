@@ -45,7 +45,7 @@ class BlockedRows(Engine):
             block, X_b = item
             new_rows, sums = step(X_b, tuple(array[block] for array in rows))
             store.put(block, new_rows)
-            self._done_with(X_b)
+            self._release_block(X_b)
             return sums
 
         in_turn = map if len(self._blocks) == 1 else self.workers.map
@@ -57,7 +57,7 @@ class BlockedRows(Engine):
                     total += part
         return store.arrays, tuple(totals or ())
 
-    def _done_with(self, X_b: Block) -> None:
+    def _release_block(self, X_b: Block) -> None:
         """Take note that nobody looks at a block any more."""
 
     def _empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:

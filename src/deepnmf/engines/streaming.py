@@ -154,7 +154,7 @@ class StreamedRows(BlockedRows):
             room = np.empty((self._longest, self.n_features), self.dtype)
         return block, self._source.read(block, room).astype(self.dtype, copy=False)
 
-    def _done_with(self, X_b: Any) -> None:
+    def _release_block(self, X_b: Any) -> None:
         """Keep the room for another block: new memory has to be cleared by the system first, page by page."""
         if X_b.X.base is not None:
             self._rooms.append(X_b.X.base)
