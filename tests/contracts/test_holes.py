@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import nan_euclidean_distances
 
 from catalogue import SMALL, VARIANTS
 from deepnmf import GNMF, NMF, NSNMF, WSF, DeepNSNMF, DeepSemiNMF, SemiNMF, SparseDeepNMF
-from deepnmf.engines import Workers, holes, rows_of
+from deepnmf.engines import Workers, holes, make_engine
 
 masking = pytest.mark.parametrize("model", [m for m in VARIANTS if m._masks_nan], ids=lambda m: repr(m)[:60])
 small_masking = pytest.mark.parametrize("model", [m for m in SMALL if m._masks_nan], ids=lambda m: type(m).__name__)
@@ -294,8 +294,8 @@ def test_row_by_row_weights_count():
 def test_little_of_a_dense_matrix_is_stored_as_such():
     _, Y, _ = holed(0.95)
     with Workers() as workers:
-        assert rows_of(Y, workers=workers, nonnegative=True).is_sparsely_observed
-        assert not rows_of(holed(0.5)[1], workers=workers, nonnegative=True).is_sparsely_observed
+        assert make_engine(Y, workers=workers, nonnegative=True).is_sparsely_observed
+        assert not make_engine(holed(0.5)[1], workers=workers, nonnegative=True).is_sparsely_observed
 
 
 @pytest.mark.parametrize("weight", [1e-300, 1e-30, 1e-4])

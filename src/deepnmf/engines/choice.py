@@ -9,7 +9,7 @@ from deepnmf.engines.streaming import StreamedRows, is_streamed
 from deepnmf.engines.threads import Workers
 
 
-def rows_of(
+def make_engine(
     X: Matrix, weight: Matrix | None = None, *, workers: Workers, nonnegative: bool, unit: float | None = None
 ) -> Engine:
     """Read what is not in memory, and leave out holes where there are any or where entries have weights.
@@ -17,13 +17,13 @@ def rows_of(
     What is read for the first time here is checked here too. Rows are divided by `unit`, where that is None by what
     makes their size an ordinary one.
     """
-    engine = _engine_of(in_units(X, unit or 1.0), weight, workers, nonnegative, unit or 1.0)
+    engine = _make_engine(in_units(X, unit or 1.0), weight, workers, nonnegative, unit or 1.0)
     if unit is None and (unit := unit_of(engine)) != 1:
-        return rows_of(X, weight, workers=workers, nonnegative=nonnegative, unit=unit)
+        return make_engine(X, weight, workers=workers, nonnegative=nonnegative, unit=unit)
     return engine
 
 
-def _engine_of(X: Matrix, weight: Matrix | None, workers: Workers, nonnegative: bool, unit: float) -> Engine:
+def _make_engine(X: Matrix, weight: Matrix | None, workers: Workers, nonnegative: bool, unit: float) -> Engine:
     if is_on_cluster(X):
         from deepnmf.engines.cluster import RowsOnCluster  # noqa: PLC0415 - dask is imported for its own arrays only
 

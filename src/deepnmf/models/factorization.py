@@ -18,7 +18,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import _check_n_features, check_array, check_is_fitted, validate_data
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Engine, Workers, is_on_cluster, is_streamed, row_source, rows_of
+from deepnmf.engines import Engine, Workers, is_on_cluster, is_streamed, make_engine, row_source
 from deepnmf.engines.scaling import check_magnitude
 from deepnmf.masks import check_unmasked, mask_of, with_holes
 from deepnmf.models.checks import FLOATS, check_any_observed, check_observed_non_negative
@@ -296,7 +296,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _rows(self, data: Observed, workers: Workers, unit: float | None = None) -> Engine:
         """Return what passes over the rows, divided by `unit`, or by what makes their size an ordinary one."""
         unit = unit if self._has_units else 1.0
-        engine = rows_of(*data, workers=workers, nonnegative=self._nonnegative, unit=unit)
+        engine = make_engine(*data, workers=workers, nonnegative=self._nonnegative, unit=unit)
         if not self._has_units:
             check_magnitude(engine, type(self).__name__)
         return engine
