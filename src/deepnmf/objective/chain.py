@@ -5,7 +5,7 @@ from functools import cached_property
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.objective.gram import FAINT
+from deepnmf.objective.gram import NEGLIGIBLE_NORM
 from deepnmf.objective.smoothing import smooth
 
 
@@ -130,4 +130,4 @@ class Statistics:
 def inverse_norms(features: Array) -> Array:
     """1/‖row‖; a row that is dead, or nothing beside the largest, keeps its scale."""
     norms = np.sqrt(np.einsum("ij,ij->i", features, features))
-    return np.asarray(1 / np.where(norms > FAINT * norms.max(initial=0.0), norms, 1.0))
+    return np.asarray(1 / np.where(norms > NEGLIGIBLE_NORM * norms.max(initial=0.0), norms, 1.0))

@@ -13,8 +13,13 @@ import numpy as np
 from deepnmf.arrays import Array
 
 FEW_ROWS = 128  # up to so many, passes over a formed matrix cost less than two thin products, however thin
-FAINT = 1e-15  # of the largest norm: smaller ones are rounding, and who divides by their squares leaves the numbers
-POWER_STEPS, STEADY = 30, 1e-2  # of a power iteration: at most so many, until one changes the norm by less than this
+NEGLIGIBLE_NORM = (
+    1e-15  # of the largest norm: smaller ones are rounding, and who divides by their squares leaves the numbers
+)
+POWER_STEPS, POWER_TOLERANCE = (
+    30,
+    1e-2,
+)  # of a power iteration: at most so many, until one changes the norm by less than this
 
 
 class Gram(Protocol):
@@ -62,7 +67,7 @@ class FormedGram:
     """G as a matrix; what curves next to nothing rests."""
 
     def __init__(self, matrix: Array) -> None:
-        self.matrix = resting(matrix, matrix.diagonal().max(initial=0.0))
+        self.matrix = without_negligible_curvature(matrix, matrix.diagonal().max(initial=0.0))
 
     def apply(self, Z: Array) -> Array:
         return self.matrix @ Z
@@ -100,7 +105,7 @@ class FactoredGram:
         return _norm(self.apply, self.A.shape[1])
 
     def block(self, rows: slice) -> Array:
-        return resting(self.A[:, rows].T @ self.KA[:, rows], self._largest)
+        return without_negligible_curvature(self.A[:, rows].T @ self.KA[:, rows], self._largest)
 
     def follow(self, Z: Array) -> Follower:
         return _FactoredFollower(self.A, self.KA, self.A @ Z)
@@ -146,13 +151,13 @@ class ProductGram:
         return len(first) * first.size // 2 + sum(Z.size * (len(Z) + Z.shape[1]) for Z in above)
 
 
-def resting(gram: Array, largest: float) -> Array:
+def without_negligible_curvature(gram: Array, largest: float) -> Array:
     """Zeros for curvatures that are nothing beside the largest: coordinate descent leaves their rows as they are."""
-    faint = np.flatnonzero(gram.diagonal() < FAINT**2 * largest)
-    if not faint.size:
+    negligible = np.flatnonzero(gram.diagonal() < NEGLIGIBLE_NORM**2 * largest)
+    if not negligible.size:
         return gram
     gram = gram.copy()
-    gram[faint, faint] = 0
+    gram[negligible, negligible] = 0
     return gram
 
 
@@ -160,17 +165,17 @@ def left_gram(A: Array | None, K: Array) -> LeftGram:
     """AᵀKA, formed unless the layer is so much wider than the top one that two thin products cost less."""
     if A is None:
         return FormedGram(K)
-    return FactoredGram(A, K) if thin_products_pay(*A.shape) else FormedGram(A.T @ K @ A)
+    return FactoredGram(A, K) if is_cheaper_factored(*A.shape) else FormedGram(A.T @ K @ A)
 
 
-def thin_products_pay(top: int, order: int) -> bool:
+def is_cheaper_factored(top: int, order: int) -> bool:
     """Whether AᵀKA of a layer of `order` below one of `top` is better applied than formed."""
     return order > FEW_ROWS and 2 * top < order
 
 
 def left_cost(top: int, order: int) -> int:
     """Multiplications to apply AᵀKA to one column."""
-    return 2 * top * order if thin_products_pay(top, order) else order**2
+    return 2 * top * order if is_cheaper_factored(top, order) else order**2
 
 
 def right_gram(factors: Sequence[Array], n_columns: int, n_steps: int) -> Gram:
@@ -226,7 +231,7 @@ def _norm(apply: Callable[[Array], Array], order: int) -> float:
         before, value = value, float(np.linalg.norm(v))
         if value == 0:
             return 0.0
-        if abs(value - before) <= STEADY * value:
+        if abs(value - before) <= POWER_TOLERANCE * value:
             break
         v /= value
     return value
