@@ -14,12 +14,15 @@ from deepnmf.engines.blocks import Block
 from deepnmf.engines.protocol import Engine, Sums
 from deepnmf.engines.streaming import RowSource, is_streamed
 
-ORDINARY = {"float64": 2.0**100, "float32": 2.0**30}  # root mean squares up to this, and from one by it
-BENT = {"float64": 2.0**40, "float32": 2.0**20}  # the same of models that are others in other units
-PROMISED = {"float64": 150, "float32": 30}  # powers of ten, in both directions
-MOST = {"float64": 2.0**510, "float32": 2.0**110}  # what leaves room for the codes in their precision
+MAX_RMS = {"float64": 2.0**100, "float32": 2.0**30}  # root mean squares up to this, and from one by it
+MAX_RMS_OF_SCALE_DEPENDENT_MODELS = {
+    "float64": 2.0**40,
+    "float32": 2.0**20,
+}  # the same of models that are others in other units
+MAX_DECIMAL_EXPONENT = {"float64": 150, "float32": 30}  # powers of ten, in both directions
+MAX_MAGNITUDE = {"float64": 2.0**510, "float32": 2.0**110}  # what leaves room for the codes in their precision
 
-EXACT = 16  # of this power of two, roots are exact down the starts of four layers
+UNIT_EXPONENT_STEP = 16  # of this power of two, roots are exact down the starts of four layers
 
 
 class ScaledRows:
@@ -46,7 +49,7 @@ def in_units(X: Matrix, unit: float) -> Any:
 
 def has_safe_magnitude(engine: Engine, limits: Mapping[str, float] | None = None) -> bool:
     """Whether squares of these rows, and squares of those, are sound in their precision; zeros are."""
-    most = (limits or ORDINARY)[engine.dtype.name]
+    most = (limits or MAX_RMS)[engine.dtype.name]
     return 1 / most <= engine.size <= most or mean_magnitude(engine) == 0
 
 
@@ -55,18 +58,18 @@ def unit_of(engine: Engine) -> float:
     if has_safe_magnitude(engine):
         return 1.0
     size, name = mean_magnitude(engine), engine.dtype.name
-    if not 1 / MOST[name] <= size <= MOST[name]:
+    if not 1 / MAX_MAGNITUDE[name] <= size <= MAX_MAGNITUDE[name]:
         raise ValueError(
-            f"X has entries of about {size:.1e} in {name}, and sizes from 1e-{PROMISED[name]} to 1e{PROMISED[name]} "
+            f"X has entries of about {size:.1e} in {name}, and sizes from 1e-{MAX_DECIMAL_EXPONENT[name]} to 1e{MAX_DECIMAL_EXPONENT[name]} "
             "are expected: scale X."
         )
-    return float(2.0 ** (EXACT * np.rint(np.log2(size) / EXACT)))
+    return float(2.0 ** (UNIT_EXPONENT_STEP * np.rint(np.log2(size) / UNIT_EXPONENT_STEP)))
 
 
 def check_magnitude(engine: Engine, whom: str) -> None:
     """Refuse rows of a size that a model which is another in other units was not made for."""
-    if not has_safe_magnitude(engine, BENT):
-        most = BENT[engine.dtype.name]
+    if not has_safe_magnitude(engine, MAX_RMS_OF_SCALE_DEPENDENT_MODELS):
+        most = MAX_RMS_OF_SCALE_DEPENDENT_MODELS[engine.dtype.name]
         raise ValueError(
             f"X has entries of about {mean_magnitude(engine):.1e}, and {whom} as it is set is another model in other "
             f"units: root mean squares from {1 / most:.0e} to {most:.0e} are expected: scale X."
