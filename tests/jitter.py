@@ -26,7 +26,11 @@ def install(seed: int) -> None:
     from deepnmf.engines import cluster
 
     change = partial(jittered, seed=seed)
-    checked_in_memory, read, checked = Factorization._checked_in_memory, StreamedRows._read, cluster.checked
+    checked_in_memory, read, check_dask_array = (
+        Factorization._checked_in_memory,
+        StreamedRows._read,
+        cluster.check_dask_array,
+    )
 
     @wraps(checked_in_memory)
     def in_memory(self, X, **how):
@@ -37,14 +41,14 @@ def install(seed: int) -> None:
         rows, X_b = read(self, block)
         return rows, change(X_b)
 
-    @wraps(checked)
+    @wraps(check_dask_array)
     def on_cluster(X):
-        X = checked(X)
+        X = check_dask_array(X)
         if not np.issubdtype(X.dtype, np.floating):
             return X  # integers differ in no last digit, and other types are refused
         return X.astype(X.dtype if X.dtype == np.float32 else np.float64, copy=False).map_blocks(change)
 
-    Factorization._checked_in_memory, StreamedRows._read, cluster.checked = in_memory, from_file, on_cluster
+    Factorization._checked_in_memory, StreamedRows._read, cluster.check_dask_array = in_memory, from_file, on_cluster
 
 
 def jittered(X, seed: int):

@@ -131,7 +131,7 @@ class RowsOnCluster(Engine):
         return tuple(self.as_rows(array) for array in dask.compute(*arrays))
 
 
-def checked(X: da.Array) -> da.Array:
+def check_dask_array(X: da.Array) -> da.Array:
     """X with whole rows in its chunks, whose lengths must be known."""
     if not isinstance(X, da.Array):
         raise TypeError(f"X is a dask {type(X).__name__}, and a dask array is expected: X.to_dask_array(lengths=True).")

@@ -329,9 +329,9 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if is_on_cluster(X):
             if not self._distributes:
                 raise ValueError(f"{type(self).__name__} as it is set takes no dask arrays: rows depend on each other.")
-            from deepnmf.engines.cluster import checked  # noqa: PLC0415 - dask is imported for its own arrays only
+            from deepnmf.engines.cluster import check_dask_array  # noqa: PLC0415 - dask is imported for its own arrays only
 
-            return checked(X)
+            return check_dask_array(X)
         if isinstance(X, np.memmap) and not self._streams:
             return None
         source = row_source(X)
