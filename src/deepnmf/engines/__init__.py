@@ -26,6 +26,6 @@ __all__ = [
     "has_holes",
     "is_on_cluster",
     "is_streamed",
-    "row_source",
     "make_engine",
+    "row_source",
 ]

@@ -22,4 +22,4 @@ TWINS: dict[Callable[..., Any], Callable[..., Any]] = {
 }
 """The plain function that computes the same as a kernel."""
 
-__all__ = ["TWINS", "descend_observed", "descend_rows", "polish_rows", "first_maxima", "sampled_products"]
+__all__ = ["TWINS", "descend_observed", "descend_rows", "first_maxima", "polish_rows", "sampled_products"]

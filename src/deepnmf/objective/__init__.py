@@ -2,7 +2,7 @@
 
 from deepnmf.objective.activated_objective import ActivatedObjective, ActivatedRows, Slope
 from deepnmf.objective.activations import ACTIVATIONS, Activation
-from deepnmf.objective.chain import Chain, Statistics
+from deepnmf.objective.chain import Chain, Statistics, smooth
 from deepnmf.objective.gram import FactoredGram, FormedGram, Gram
 from deepnmf.objective.graph_penalties import GraphPenalty, Graphs, of_layer
 from deepnmf.objective.linear import Objective
@@ -20,7 +20,6 @@ from deepnmf.objective.penalties import (
     UnitScaleSquaredL1Features,
 )
 from deepnmf.objective.quadratic import Quadratic
-from deepnmf.objective.smoothing import smooth
 
 __all__ = [
     "ACTIVATIONS",

@@ -6,7 +6,6 @@ import numpy as np
 
 from deepnmf.arrays import Array
 from deepnmf.objective.gram import NEGLIGIBLE_NORM
-from deepnmf.objective.smoothing import smooth
 
 
 @dataclass(frozen=True)
@@ -131,3 +130,18 @@ def inverse_norms(features: Array) -> Array:
     """1/‖row‖; a row that is dead, or nothing beside the largest, keeps its scale."""
     norms = np.sqrt(np.einsum("ij,ij->i", features, features))
     return np.asarray(1 / np.where(norms > NEGLIGIBLE_NORM * norms.max(initial=0.0), norms, 1.0))
+
+
+def smooth(Z: Array, theta: float) -> Array:
+    """S Z with S = (1-θ) I + (θ/r) 1 1ᵀ, without forming S; S is symmetric, so Z S is ``smooth(Z.T).T``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> smooth(np.array([[1.0], [0.0]]), theta=0.5)
+    array([[0.75],
+           [0.25]])
+    """
+    if theta == 0:
+        return Z
+    return (1 - theta) * Z + theta * Z.mean(axis=0)
