@@ -141,7 +141,7 @@ def test_a_penalised_model_is_that_of_the_data_as_they_were_given(exponent):
 def test_labels_count_in_the_units_of_the_data(monkeypatch):
     X, model = scaled(data(N, 10), 14), SSNMF(4, label_weight=1e7, random_state=0)
     plain = fitted(model, X, max_iter=30)
-    monkeypatch.setattr("deepnmf.engines.scaling.MAX_RMS", {"float64": 2.0**5})
+    monkeypatch.setattr("deepnmf.engines.choice.MAX_RMS", {"float64": 2.0**5})
     in_units = fitted(model, X, max_iter=30)
     assert in_units._unit != 1
     assert in_units.label_factor_ == pytest.approx(plain.label_factor_, rel=1e-6)

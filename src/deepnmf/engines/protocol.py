@@ -27,7 +27,7 @@ class Engine(ABC):
     n_features: int
     dtype: np.dtype[Any]
     measured: Sizes  # of these rows, over the observed entries
-    unit: float = 1.0  # what X was divided by, see `deepnmf.engines.scaling`
+    unit: float = 1.0  # what X was divided by, see `deepnmf.engines.choice`
     workers: Workers
     is_complete: bool = True  # whether every entry was observed, or has been filled in
 

@@ -38,7 +38,7 @@ class RowSource(Protocol):
         """Beside the data, where there is such a place."""
         ...
 
-    def read(self, rows: slice, room: Array | None) -> Array:
+    def read(self, rows: slice, buffer: Array | None) -> Array:
         """Some rows, in memory, and where there is room for them there."""
         ...
 
@@ -72,10 +72,10 @@ class RowsOfFile:
             )
         return cls(str(X.filename), X.shape, X.dtype, X.offset)
 
-    def read(self, rows: slice, room: Array | None) -> Array:
+    def read(self, rows: slice, buffer: Array | None) -> Array:
         """Some rows, in memory."""
         shape = rows.stop - rows.start, self.shape[1]
-        block = np.empty(shape, self.dtype) if room is None or room.dtype != self.dtype else room[: shape[0]]
+        block = np.empty(shape, self.dtype) if buffer is None or buffer.dtype != self.dtype else buffer[: shape[0]]
         to_fill = block.reshape(-1).view(np.uint8)
         self._file.seek(self._offset + rows.start * self.shape[1] * self.dtype.itemsize)
         while len(to_fill):
@@ -94,7 +94,7 @@ class RowsOfArray:
         self.dtype, self.folder = np.dtype(X.dtype), None
         self._X = X
 
-    def read(self, rows: slice, room: Array | None) -> Array:
+    def read(self, rows: slice, buffer: Array | None) -> Array:
         """Some rows, in memory."""
         return np.ascontiguousarray(self._X[rows.start : rows.stop])
 

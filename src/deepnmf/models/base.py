@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, Workers
-from deepnmf.engines.scaling import in_units
+from deepnmf.engines.choice import in_units
 from deepnmf.models.batch_learner import BatchLearner
 from deepnmf.models.checks import (
     as_matrices,

@@ -9,7 +9,7 @@ from sklearn.utils.metaestimators import available_if
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, Workers
-from deepnmf.engines.scaling import has_safe_magnitude, mean_magnitude
+from deepnmf.engines.choice import has_safe_magnitude, mean_magnitude
 from deepnmf.models.fitted import FittedChain
 from deepnmf.models.layout import Arrays, Expected, Layout, listed_numbers
 from deepnmf.objective import Chain, Objective, Statistics

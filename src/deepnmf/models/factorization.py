@@ -19,7 +19,7 @@ from sklearn.utils.validation import _check_n_features, check_array, check_is_fi
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Engine, Workers, is_on_cluster, is_streamed, make_engine, row_source
-from deepnmf.engines.scaling import check_magnitude
+from deepnmf.engines.choice import check_magnitude
 from deepnmf.masks import check_unmasked, mask_of, with_holes
 from deepnmf.models.checks import FLOATS, check_any_observed, check_observed_non_negative
 from deepnmf.models.entry_weights import EntryWeight, Observed, observed
