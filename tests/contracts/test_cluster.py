@@ -252,7 +252,7 @@ def test_what_cannot_be_made_again_is_named(two_workers, log, kill_in):
     scattered = two_workers.scatter(np.split(data(seed=2), 4), hash=False)
     X = da.concatenate([da.from_delayed(dask.delayed(part), (15, 24), float) for part in scattered])
     kill_in(24, "CodesStep", 2)
-    with pytest.raises(RuntimeError, match="took with them what dask cannot make again"):
+    with pytest.raises(RuntimeError, match="dask cannot compute their data again"):
         NMF(4, random_state=0).fit(X)
 
 
@@ -261,7 +261,7 @@ def test_a_block_that_kills_its_workers_ends_the_fit_in_a_sentence(two_workers, 
     two_workers.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 0))
     kill_in(24, "CodesStep", 2)
     try:
-        with pytest.raises(RuntimeError, match="a block too large for their memory"):
+        with pytest.raises(RuntimeError, match="a block is too large for the memory of a worker"):
             NMF(4, random_state=0).fit(da.from_array(data(seed=1), chunks=(15, -1)))  # dask keeps the failure by name
     finally:
         two_workers.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 3))
@@ -297,7 +297,7 @@ def client(two_workers):
         yield client
 
 
-CLOSED = "the dask client is closed: keep it open until the fit is over"
+CLOSED = "the dask client is closed: keep it open until the fit ends"
 
 
 def test_a_client_that_is_closed_before_a_pass_is_said_to_be_closed(client):
