@@ -1,4 +1,4 @@
-"""The compiled loops, each with a plain twin beside it that a test holds it to. They see arrays, and no models."""
+"""The compiled loops, each beside a plain NumPy twin with which a test compares it. They take arrays, not models."""
 
 from collections.abc import Callable
 from typing import Any
@@ -20,6 +20,6 @@ TWINS: dict[Callable[..., Any], Callable[..., Any]] = {
     first_maxima: first_maxima_plainly,
     sampled_products: sampled_products_plainly,
 }
-"""The plain function that computes the same as a kernel."""
+"""For each kernel, the plain NumPy function that computes the same."""
 
 __all__ = ["TWINS", "descend_observed", "descend_rows", "first_maxima", "polish_rows", "sampled_products"]
