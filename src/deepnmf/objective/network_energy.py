@@ -1,4 +1,4 @@
-"""The layer-wise energy of Flenner & Hunter's network, block by block."""
+"""The layer-wise energy of Flenner & Hunter's network, as a function of each of its blocks of variables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,19 +12,19 @@ from deepnmf.objective.terms import GramFit, Labels, PooledFit, Sum, Term
 
 
 class Input(Protocol):
-    """What a layer is fitted to: ½‖W∘(X - H Z)‖² as a function of either side."""
+    """The input of a layer: ½‖W∘(X - H Z)‖² as a function of H or Z."""
 
     def on_codes(self, Z: Array) -> Term:
-        """As a function of H."""
+        """The fit as a function of H."""
         ...
 
     def on_factor(self, H: Array) -> Term:
-        """As a function of Zᵀ."""
+        """The fit as a function of Zᵀ."""
         ...
 
 
 @dataclass(frozen=True)
-class Maxima:
+class PooledInput:
     """The input of a layer above the first: p(H) of the codes below."""
 
     X: Array
@@ -44,7 +44,7 @@ class Maxima:
 
 @dataclass(frozen=True)
 class Network:
-    """H_1..H_m, Z_1..Z_m, and B, which turns the top codes into labels. Data, not behaviour."""
+    """H_1..H_m, Z_1..Z_m, and the head B, which maps the top codes to labels; immutable."""
 
     codes: tuple[Array, ...]
     factors: tuple[Array, ...]
@@ -87,17 +87,17 @@ class NetworkEnergy:
         """X_{l-1}, with its mask."""
         if layer == 0:
             return self.data
-        return Maxima(self.poolings[layer - 1](network.codes[layer - 1]).maxima)
+        return PooledInput(self.poolings[layer - 1](network.codes[layer - 1]).maxima)
 
     def above(self, network: Network, layer: int) -> Term:
-        """What codes owe to the next layer, which fits their maxima, or at the top to the labels."""
+        """The term of the layer above, which fits the maxima of these codes, or at the top the term of the labels."""
         if layer == network.depth - 1:
             return self.labels.on_codes(network.head)
         H, Z = network.codes[layer + 1], network.factors[layer + 1]
         return PooledFit(self.poolings[layer], H @ Z.astype(H.dtype, copy=False))
 
     def on_codes(self, network: Network, layer: int) -> Term:
-        """E as a function of the codes of a layer: their own fit, and what is above them."""
+        """E as a function of the codes of a layer: their fit to the input, and the term of the layer above."""
         own = self.input(network, layer).on_codes(network.factors[layer])
         return Sum((own, self.above(network, layer)))
 

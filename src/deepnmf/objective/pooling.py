@@ -10,13 +10,13 @@ from deepnmf.kernels import first_maxima
 
 @dataclass(frozen=True)
 class Pooled:
-    """Maxima of each component, and the rows they came from: of equal ones, the first."""
+    """The maxima of each component, and the rows of these maxima; the first row if several are equal."""
 
     maxima: Array
     sources: Array
 
     def route_back(self, values: Array) -> Array:
-        """J_pᵀ V: each value added to the row its maximum came from."""
+        """J_pᵀ V: each value is added to the row of its maximum."""
         width = values.shape[1]
         cells = self.sources * width + np.arange(width)
         sums = np.bincount(cells.ravel(), weights=values.ravel(), minlength=values.size)
@@ -33,15 +33,15 @@ class Pooling:
 
     @classmethod
     def centered(cls, width: int, groups: Array) -> "Pooling":
-        """Rows i-⌊(w-1)/2⌋ .. i+⌊w/2⌋ of row i's own group; a width of 0 or 1 pools nothing."""
+        """Pool rows i-⌊(w-1)/2⌋ .. i+⌊w/2⌋ of the group of row i; with a width of 0 or 1, nothing is pooled."""
         rows, width = np.arange(len(groups)), max(width, 1)
         first, last = _group_bounds(groups)
         return cls(np.maximum(rows - (width - 1) // 2, first), np.minimum(rows + width // 2 + 1, last))
 
     def __call__(self, H: Array) -> Pooled:
-        """Pool the rows of H, which nobody may change in place: the latest result is kept.
+        """Pool the rows of H, which must not be changed in place, since the latest result is cached.
 
-        A sweep asks for the same maxima as feedback, as loss, and as input of the layer above.
+        A sweep uses the same maxima in the feedback, in the loss, and as input of the layer above.
         """
         if not self._latest or self._latest[0][0] is not H:
             self._latest[:] = [(H, self._pool(H))]
@@ -53,7 +53,7 @@ class Pooling:
 
 
 def _group_bounds(groups: Array) -> tuple[Array, Array]:
-    """First row of each row's group, and one past its last; the rows of a group follow each other."""
+    """The first row of each row's group, and one past its last row; the rows of a group are contiguous."""
     begins = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
     ends = np.r_[begins[1:], len(groups)]
     return np.repeat(begins, ends - begins), np.repeat(ends, ends - begins)
