@@ -17,7 +17,7 @@ import deepnmf
 from catalogue import data, explained
 from deepnmf import NMF, SSNMF, DeepNMFNetwork
 from deepnmf.engines import HoledDense, RowsInMemory, Workers
-from deepnmf.objective.pooling import Pooling
+from deepnmf.objective.network_energy import Pooling
 from deepnmf.objective.terms import Labels
 from deepnmf.solvers.network_descent import NetworkDescent
 from jitter import without_copies

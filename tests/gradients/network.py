@@ -3,8 +3,7 @@
 import numpy as np
 
 from deepnmf.engines import HoledDense, RowsInMemory
-from deepnmf.objective.network_energy import Network, NetworkEnergy
-from deepnmf.objective.pooling import Pooling
+from deepnmf.objective.network_energy import Network, NetworkEnergy, Pooling
 from deepnmf.objective.terms import Labels
 from deepnmf.solvers.rows_input import rows_input
 from gradients.case import Case

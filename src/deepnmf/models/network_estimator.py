@@ -34,9 +34,8 @@ from deepnmf.models.readout import Readout
 from deepnmf.models.resuming import Keeping
 from deepnmf.objective import Chain
 from deepnmf.objective.chain import inverse_norms
-from deepnmf.objective.network_energy import Network
+from deepnmf.objective.network_energy import Network, Pooling
 from deepnmf.objective.penalties import weight_in_units
-from deepnmf.objective.pooling import Pooling
 from deepnmf.objective.terms import Labels
 from deepnmf.solvers import NNDSVD, History, LayerwisePlan, OnSweep, Run, minimise, residual_norm
 from deepnmf.solvers.network_descent import NetworkDescent, NetworkState, encoded_layers, layerwise_start

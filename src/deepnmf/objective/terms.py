@@ -11,7 +11,6 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.objective.pooling import Pooling
 from deepnmf.objective.quadratic import inner
 
 
@@ -78,22 +77,6 @@ class GramFit:
 
     def pulls(self, V: Array) -> Pulls:
         return Pulls(self.target, V @ self.gram)
-
-
-@dataclass(frozen=True)
-class PooledFit:
-    """½‖p(V) - T‖²: how well the layer above, T = H_{l+1} Z_{l+1}, fits the maxima of the codes V below it."""
-
-    pooling: Pooling
-    target: Array
-
-    def value(self, V: Array) -> float:
-        residual = self.pooling(V).maxima - self.target
-        return 0.5 * inner(residual, residual)
-
-    def pulls(self, V: Array) -> Pulls:
-        pooled = self.pooling(V)
-        return Pulls(pooled.route_back(self.target), pooled.route_back(pooled.maxima))
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,7 @@ from deepnmf.arrays import Array
 from deepnmf.engines import Engine
 from deepnmf.objective import CodePenalty, Objective
 from deepnmf.objective.chain import inverse_norms
-from deepnmf.objective.network_energy import Network, NetworkEnergy
-from deepnmf.objective.pooling import Pooling
+from deepnmf.objective.network_energy import Network, NetworkEnergy, Pooling
 from deepnmf.objective.terms import Labels, Sum, ValueOnly
 from deepnmf.solvers.descent import ROUNDING, without_zeros
 from deepnmf.solvers.encoding import encode_rows, solve_rows
