@@ -46,7 +46,7 @@ def test_five_epochs_come_near_a_fit_of_all_rows(model):
 
 
 @every_model
-def test_sparse_batches_teach_what_dense_ones_do(model):
+def test_sparse_batches_give_the_same_score_as_dense_ones(model):
     X = low_rank()
     short = clone(model).set_params(max_iter=20, tol=0)
     dense, stored = (in_batches(clone(short), form(X), 1) for form in (np.asarray, sparse.csr_array))
@@ -70,7 +70,7 @@ def test_the_first_batch_is_a_fit():
     assert first.n_samples_seen_ == len(X)
 
 
-def test_every_batch_counts():
+def test_every_batch_adds_to_the_counts_and_to_the_loss_curve():
     model = settled(NMF(4, random_state=0)).partial_fit(low_rank()[:100])
     n_iter, losses = model.n_iter_, len(model.loss_curve_)
     model.partial_fit(low_rank()[100:150])
@@ -80,7 +80,7 @@ def test_every_batch_counts():
     assert model.stop_reason_ == "batch"
 
 
-def test_a_small_batch_does_not_undo_what_a_fit_has_learnt():
+def test_a_small_batch_after_a_fit_hardly_lowers_the_score():
     X = low_rank()
     model = settled(NMF(6, random_state=0)).fit(X)
     before = 1 - model.score(X)
@@ -88,7 +88,7 @@ def test_a_small_batch_does_not_undo_what_a_fit_has_learnt():
     assert 1 - model.score(X) < 1.2 * before
 
 
-def test_a_model_from_a_file_goes_on(tmp_path):
+def test_a_loaded_model_continues_with_batches(tmp_path):
     X = low_rank()
     model = settled(DeepNSNMF((8, 4), random_state=0)).fit(X[:200])
     model.save(tmp_path / "model.safetensors")
@@ -96,7 +96,7 @@ def test_a_model_from_a_file_goes_on(tmp_path):
     assert np.allclose(found.components_, expected.components_)
 
 
-def test_holes_are_left_out():
+def test_unobserved_entries_of_batches_are_ignored():
     X = low_rank()
     holed = np.where(np.random.default_rng(1).random(X.shape) < 0.3, np.nan, X)
     model = in_batches(settled(NMF(6, random_state=0)), holed)
@@ -111,7 +111,7 @@ def test_precision_is_kept():
 @pytest.mark.parametrize(
     "model", [GNMF(4), MultilayerNMF((8, 4)), DeepSemiNMF((8, 4), activation="stanh")], ids=lambda m: type(m).__name__
 )
-def test_models_that_cannot_say_so(model):
+def test_models_without_partial_fit_say_why(model):
     with pytest.raises(AttributeError, match="has no attribute 'partial_fit'") as refused:
         model.partial_fit(data())
     assert "cannot learn in batches" in str(refused.value.__cause__)

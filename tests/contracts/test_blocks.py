@@ -99,7 +99,7 @@ QUESTIONS = {
 
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_of_complete_block_answers_as_the_dense_one(kind, question, monkeypatch):
+def test_every_kind_of_complete_block_gives_the_results_of_the_dense_one(kind, question, monkeypatch):
     monkeypatch.setattr(blocks, "DENSE_ROWS", 7)
     X = data() - 0.2
     answer = QUESTIONS[question]
@@ -120,7 +120,7 @@ def holed_blocks():
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_blocks_with_holes_count_what_was_observed_by_its_weight(kind):
+def test_blocks_with_holes_count_observed_entries_by_their_weights(kind):
     X, weight, kinds = holed_blocks()
     H, D = np.random.default_rng(1).random((60, 3)), np.random.default_rng(2).random((3, 24))
     block = kinds[kind]
@@ -146,7 +146,7 @@ def test_blocks_with_holes_refuse_products(kind):
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_completed_rows_know_their_norm_before_any_pass_and_after_it(kind):
+def test_completed_rows_have_the_same_norm_before_and_after_a_pass(kind):
     X, weight, kinds = holed_blocks()
     H, D = np.ones((60, 1)), np.full((1, 24), 0.5)
     with Workers() as workers:
