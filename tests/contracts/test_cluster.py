@@ -41,7 +41,7 @@ def same(found, expected, tolerance=1e-8):
 
 @every_model
 @pytest.mark.parametrize("chunks", [(17, -1), (25, 5), (1000, -1)])
-def test_threads_give_the_factors_that_memory_gives(model, chunks):
+def test_threads_give_the_same_factors_as_in_memory(model, chunks):
     X = data()
     expected = short(model).fit(X)
     with dask.config.set(scheduler="threads"):
@@ -68,7 +68,7 @@ def test_sparse_chunks_stay_sparse():
     assert same(short(NMF(4, random_state=0)).fit(blocks), short(NMF(4, random_state=0)).fit(X))
 
 
-def test_transform_is_lazy():
+def test_transform_of_a_dask_array_is_lazy():
     X = data()
     model = short(NMF(4, random_state=0)).fit(X)
     asked = []
@@ -90,7 +90,7 @@ def test_precision_is_kept():
     assert found.components_.dtype == found.codes_[-1].dtype == np.float32
 
 
-def test_a_pass_has_as_many_tasks_after_many_passes_as_before():
+def test_the_number_of_tasks_of_a_pass_does_not_grow():
     X = da.from_array(data(), chunks=(20, -1))
     counts = []
 
@@ -126,12 +126,12 @@ def test_other_collections_of_dask_are_refused():
 
 
 @pytest.mark.parametrize("model", [GNMF(4), WSF(4), GDNMF((8, 4)), DeepSemiNMF((8, 4), activation="stanh")], ids=repr)
-def test_models_whose_rows_depend_on_each_other_say_so(model):
+def test_models_whose_rows_depend_on_each_other_refuse_dask_arrays(model):
     with pytest.raises(ValueError, match="takes no dask arrays"):
         model.fit(da.from_array(data(), chunks=(20, -1)))
 
 
-def test_a_pass_works_on_a_block_once():
+def test_a_pass_uses_each_block_once():
     seen = []
 
     def step(X_b, _):
@@ -205,7 +205,7 @@ def dying_of(step, order, caller):
 
 @pytest.mark.filterwarnings("ignore")  # distributed's own, on closing
 @pytest.mark.parametrize("model", [MODELS[0], NONNEGATIVE, MIXED], ids=lambda m: type(m).__name__)
-def test_a_cluster_gives_the_factors_that_memory_gives(model, two_workers):
+def test_a_cluster_gives_the_same_factors_as_in_memory(model, two_workers):
     X = data()
     assert same(short(model).fit(da.from_array(X, chunks=(20, -1))), short(model).fit(X))
 
@@ -221,7 +221,7 @@ MOMENTS = {  # width of the data, step, and which of its passes
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("moment", MOMENTS.values(), ids=MOMENTS)
-def test_a_worker_that_dies_costs_its_blocks_and_not_the_fit(moment, two_workers, log, kill_in):
+def test_a_fit_survives_a_worker_that_dies(moment, two_workers, log, kill_in):
     model, *when = moment
     blocks = da.from_array(data(), chunks=(15, -1))
     with dask.config.set(scheduler="threads"):
@@ -239,7 +239,7 @@ def test_a_worker_that_dies_costs_its_blocks_and_not_the_fit(moment, two_workers
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_lazy_codes_outlive_a_worker_and_their_data(two_workers, log):
+def test_lazy_codes_are_computed_after_a_worker_with_their_data_died(two_workers, log):
     X = data()
     model = short(NMF(4, random_state=0)).fit(X)
     codes = model.transform(da.from_array(X, chunks=(15, -1)).persist())
@@ -248,7 +248,7 @@ def test_lazy_codes_outlive_a_worker_and_their_data(two_workers, log):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_what_cannot_be_made_again_is_named(two_workers, log, kill_in):
+def test_data_that_cannot_be_computed_again_are_reported(two_workers, log, kill_in):
     scattered = two_workers.scatter(np.split(data(seed=2), 4), hash=False)
     X = da.concatenate([da.from_delayed(dask.delayed(part), (15, 24), float) for part in scattered])
     kill_in(24, "CodesStep", 2)
@@ -257,7 +257,7 @@ def test_what_cannot_be_made_again_is_named(two_workers, log, kill_in):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_block_that_kills_its_workers_ends_the_fit_in_a_sentence(two_workers, log, kill_in):
+def test_a_block_that_kills_its_workers_ends_the_fit_with_an_error(two_workers, log, kill_in):
     two_workers.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 0))
     kill_in(24, "CodesStep", 2)
     try:
@@ -268,14 +268,14 @@ def test_a_block_that_kills_its_workers_ends_the_fit_in_a_sentence(two_workers, 
 
 
 @pytest.mark.filterwarnings("error:Sending large graph")
-def test_rows_that_travel_in_a_graph_are_no_cause_for_a_warning(two_workers):
+def test_rows_in_a_graph_do_not_cause_a_warning(two_workers):
     X = da.from_array(data(), chunks=(15, -1)).persist()
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": 8 * data().size}):
         NMF(24, init="random", random_state=0, tol=0, max_iter=6).fit(X)
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_the_scheduler_does_not_remember_every_pass(two_workers):
+def test_the_number_of_tasks_on_the_scheduler_does_not_grow(two_workers):
     X = da.from_array(data(), chunks=(15, -1))
     counts = []
 
@@ -300,7 +300,7 @@ def client(two_workers):
 CLOSED = "the dask client is closed: keep it open until the fit ends"
 
 
-def test_a_client_that_is_closed_before_a_pass_is_said_to_be_closed(client):
+def test_a_client_closed_before_a_pass_is_reported(client):
     X = da.from_array(data(), chunks=(20, -1)).persist()
     with pytest.raises(RuntimeError, match=CLOSED):
         NMF(4, random_state=0, tol=0).fit(X, on_sweep=lambda *_: client.close())
@@ -308,7 +308,7 @@ def test_a_client_that_is_closed_before_a_pass_is_said_to_be_closed(client):
         NMF(4, random_state=0, tol=0).fit(X)
 
 
-def test_a_client_that_is_closed_during_a_pass_is_said_to_be_closed(client, monkeypatch):
+def test_a_client_closed_during_a_pass_is_reported(client, monkeypatch):
     persisted = cluster._persisted
 
     def then_closed(*collections):
