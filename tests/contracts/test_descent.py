@@ -68,7 +68,7 @@ def minimises_the_error_of_the_data(model):
 
 
 @pytest.mark.parametrize("model", [m for m in VARIANTS if minimises_the_error_of_the_data(m)], ids=name_of)
-def test_unpenalised_loss_is_half_the_squared_error(model):
+def test_unpenalized_loss_is_half_the_squared_error(model):
     nothing = {"penalty": None, "alpha_W": 0, "alpha_H": 0, "graph_weights": 0}
     parameters = model.get_params()
     model = clone(model).set_params(**{name: value for name, value in nothing.items() if name in parameters})
@@ -106,7 +106,7 @@ def test_codes_of_lower_layers_are_what_encode_gives(model):
 
 
 @pytest.mark.parametrize("theta", [0.0, 0.3])
-def test_stopping_does_not_depend_on_how_good_the_start_was(theta):
+def test_stopping_does_not_depend_on_the_quality_of_the_start(theta):
     X = data(noise=0.3)
     model = DeepNSNMF((8, 4), theta=theta, random_state=0, tol=1e-5, max_iter=2000, pretrain_max_iter=0).fit(X)
     again = DeepNSNMF((8, 4), theta=theta, init="custom", tol=1e-5, max_iter=2000)
@@ -126,7 +126,7 @@ def test_stopping_does_not_depend_on_how_good_the_start_was(theta):
     ],
     ids=name_of,
 )
-def test_a_start_from_the_factors_of_a_fit_begins_where_it_ended(model):
+def test_a_fit_from_given_factors_starts_at_their_loss(model):
     X = data(noise=0.3)
     model = fitted(model, X, random_state=0)
     again = clone(model).set_params(max_iter=1).fit(X, factors=model.factors_)
@@ -134,14 +134,14 @@ def test_a_start_from_the_factors_of_a_fit_begins_where_it_ended(model):
 
 
 @pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-6])
-def test_a_smaller_tolerance_ends_lower(tol):
+def test_a_smaller_tolerance_gives_a_lower_loss(tol):
     X = data(noise=0.3)
     loose, tight = (NMF(4, tol=t, max_iter=5000, random_state=0).fit(X) for t in (tol, tol / 10))
     assert tight.loss_curve_[-1] <= loose.loss_curve_[-1]
     assert tight.n_iter_ > loose.n_iter_
 
 
-def test_on_sweep_sees_every_sweep_and_can_stop():
+def test_on_sweep_is_called_after_every_sweep_and_can_stop_the_fit():
     seen = []
     model = NMF(4, random_state=0, tol=0)
     model.fit(data(), on_sweep=lambda sweep, loss: seen.append((sweep, loss)) or sweep == 7)
@@ -168,7 +168,7 @@ def lets_scale_through(model):
 
 
 @pytest.mark.parametrize("model", [m for m in VARIANTS if lets_scale_through(m)], ids=name_of)
-def test_factors_have_unit_rows_where_the_activation_lets_scale_through(model):
+def test_factors_have_unit_rows_below_a_homogeneous_activation(model):
     for Z in fitted(model, data()).factors_:
         norms = np.linalg.norm(Z, axis=1)
         assert np.allclose(norms[norms > 0], 1)

@@ -59,7 +59,7 @@ def run(body):
     assert result.returncode == 0, result.stderr
 
 
-def test_a_child_forked_while_a_thread_fits_has_all_blas_threads_and_fits():
+def test_a_child_forked_during_a_fit_has_all_blas_threads_and_can_fit():
     run("""
 within, forked = threading.Event(), threading.Event()
 fit = threading.Thread(target=fitted, kwargs={"on_sweep": lambda *_: within.set() or forked.wait(60)})
@@ -71,7 +71,7 @@ fit.join()
 """)
 
 
-def test_a_child_does_not_wait_for_a_lock_that_another_thread_held_at_the_fork():
+def test_a_child_never_waits_for_a_lock_that_another_thread_held_at_the_fork():
     run("""
 acquired = threading.Event()
 def hold(lock):
@@ -88,7 +88,7 @@ for lock in (threads._guard._lock, compilation.numba_lock, global_compiler_lock)
 """)
 
 
-def test_a_fit_that_forks_goes_on_in_both_processes():
+def test_a_fit_that_forks_continues_in_both_processes():
     run("""
 parent = os.getpid()
 children = []

@@ -45,7 +45,7 @@ def test_the_same_numbers_give_the_same_bits_in_any_layout_and_as_a_frame(model)
 
 
 @pytest.mark.parametrize("model", SMALL, ids=name_of)
-def test_sparse_data_give_the_same_bits_whatever_their_form(model):
+def test_sparse_data_give_the_same_bits_in_every_format(model):
     stored = sparse.csr_array(data())
     fitted = short(model).fit(stored)
     for form in sparse_forms(data()).values():
@@ -53,7 +53,7 @@ def test_sparse_data_give_the_same_bits_whatever_their_form(model):
 
 
 @pytest.mark.parametrize("model", VARIANTS, ids=name_of)
-def test_sparse_equals_dense(model):
+def test_sparse_data_give_the_fit_of_dense_data(model):
     X = data()
     stored = sparse.csr_array(X)
     dense, fitted = short(model).fit(X), short(model).fit(stored)
@@ -76,7 +76,7 @@ def test_starts_weights_and_codes_give_the_same_bits_in_any_layout(order):
 
 
 @pytest.mark.parametrize("model", SMALL, ids=name_of)
-def test_single_precision_is_close_to_double(model):
+def test_single_precision_is_close_to_double_precision(model):
     X = data()
     model = clone(model).set_params(max_iter=60, tol=0)
     double, single = clone(model).fit(X), clone(model).fit(X.astype(np.float32))
@@ -137,7 +137,7 @@ def test_the_same_seed_gives_the_same_bits_with_one_and_two_threads(model):
 
 
 @pytest.mark.usefixtures("small_blocks")
-def test_the_columns_of_a_wide_factor_are_split_without_changing_bits():
+def test_splitting_the_columns_of_a_wide_factor_does_not_change_bits():
     X = data(n=40, p=3000)
     results = []
     for threads in (1, 2):
@@ -146,7 +146,7 @@ def test_the_columns_of_a_wide_factor_are_split_without_changing_bits():
     assert all(np.array_equal(a, b) for a, b in zip(*results, strict=True))
 
 
-def test_blas_threads_are_as_before_after_a_fit_and_after_a_failure():
+def test_blas_threads_are_restored_after_a_fit_and_after_a_failure():
     from threadpoolctl import threadpool_info
 
     def widths():
@@ -160,7 +160,7 @@ def test_blas_threads_are_as_before_after_a_fit_and_after_a_failure():
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.float16])
-def test_other_number_types_are_read_as_double(dtype):
+def test_integers_and_booleans_are_read_in_double_precision(dtype):
     X = (10 * data()).astype(dtype)
     assert NMF(3, random_state=0).fit(X).components_.dtype == np.float64
 

@@ -10,7 +10,7 @@ from gradients.linear import penalties, random_chain, statistics
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_gradients_are_those_of_central_differences(name):
+def test_gradients_agree_with_central_differences(name):
     case = CASES[name]
     gradients = case.gradients(case.arrays)
     assert set(gradients) == set(case.arrays)
@@ -65,7 +65,7 @@ def test_a_penalty_on_features_in_input_space_is_refused_below_an_activation(dep
 
 
 @pytest.mark.parametrize("name", [name for name in penalties(2) if "graph" in name])
-def test_a_graph_beside_smoothing_is_refused(name):
+def test_a_graph_with_smoothing_is_refused(name):
     H, chain, X = random_chain(2, theta=0.3)
     objective = Objective(penalties(2)[name])
     stats = statistics(objective, X, H)

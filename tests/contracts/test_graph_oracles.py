@@ -58,7 +58,7 @@ def test_gnmf_ends_no_higher_than_the_published_updates(seed: int, lam: float) -
     assert ends[0] <= MARGIN * ends[1]
 
 
-def test_neighbour_graph_of_gnmf_is_the_published_one() -> None:
+def test_the_neighbor_graph_of_gnmf_is_the_published_one() -> None:
     X = problem(0)
     H, Z = balanced_pair(np.random.default_rng(0), X, RANK)
     own = fitted(GNMF(RANK), X, H, [Z])

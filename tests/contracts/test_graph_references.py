@@ -30,7 +30,7 @@ def small(signed: bool = False) -> tuple[Array, Array, Array]:
 # --------------------------------------------------------------------------------------------------------- graphs
 
 
-def test_neighbour_graph_is_symmetric_without_self_edges_and_joins_each_sample_to_its_nearest() -> None:
+def test_the_neighbor_graph_is_symmetric_without_self_edges_and_joins_each_sample_to_its_nearest() -> None:
     X = problem(0)
     W = graph_nmf.neighbor_graph(X)
     assert np.array_equal(W, W.T)
@@ -151,7 +151,7 @@ def test_loss_of_the_top_layer_of_deep_wsf_never_rises(seed: int, signed: bool) 
     assert_never_rises(losses)
 
 
-def test_the_sum_that_deep_wsf_publishes_may_rise() -> None:
+def test_the_published_sum_of_deep_wsf_may_rise() -> None:
     # Never seen from the pre-trained starts above; here lower codes grow to explain more of X, and pay for it in (20).
     X, lams, rng = problem(0, signed=True), (1e-3, 1e-3), np.random.default_rng(0)
     codes = [rng.random((40, size)) for size in SIZES]
@@ -160,7 +160,7 @@ def test_the_sum_that_deep_wsf_publishes_may_rise() -> None:
     assert np.any(np.diff(losses) > 1e-6 * np.array(losses[:-1]))
 
 
-def test_lower_labels_feed_nothing_back_after_pre_training() -> None:
+def test_labels_of_lower_layers_have_no_effect_after_pretraining() -> None:
     X, lams = problem(0), (0.1, 0.01)
     codes, factors, graphs = deep_start(X, 0, lams)
     with_labels, *_ = deep_wsf.fine_tune(X, codes, factors, graphs, lams, 20)
@@ -172,7 +172,7 @@ def test_lower_labels_feed_nothing_back_after_pre_training() -> None:
 # -------------------------------------------------------------------------------------------------- without labels
 
 
-def test_without_weight_every_one_is_the_model_without_a_graph() -> None:
+def test_every_model_with_weight_zero_is_the_model_without_a_graph() -> None:
     X, (H, Z) = problem(0), balanced_pair(np.random.default_rng(0), problem(0), RANK)
     y, graphs = labels(0), graphs_of(X, 0)
     np.testing.assert_allclose(graph_nmf.update_codes(X, H, Z, graphs[0], 0), H * (X @ Z.T) / (H @ Z @ Z.T), rtol=1e-12)
