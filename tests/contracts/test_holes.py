@@ -52,14 +52,14 @@ def test_the_reported_error_is_that_of_the_observed_entries(model):
 
 
 @pytest.mark.parametrize("model", [NMF(4, random_state=0), DeepSemiNMF((8, 4), random_state=0)], ids=repr)
-def test_the_loss_at_the_end_is_that_of_the_observed_entries(model):
+def test_the_final_loss_is_that_of_the_observed_entries(model):
     X, Y, hidden = holed()
     fitted = clone(model).set_params(max_iter=3000, tol=1e-7).fit(Y)
     assert fitted.loss_curve_[-1] == pytest.approx(observed_loss(fitted, X, hidden), rel=1e-3)
 
 
 @small_masking
-def test_nan_absent_entries_and_weights_of_zero_say_the_same(model):
+def test_nan_unstored_entries_and_weights_of_zero_give_the_same_fit(model):
     X, Y, hidden = holed()
     model = clone(model).set_params(max_iter=5, tol=0)
     known = known_of(model, Y)
@@ -76,7 +76,7 @@ def test_nan_absent_entries_and_weights_of_zero_say_the_same(model):
 
 
 @small_masking
-def test_weights_of_one_are_none(model):
+def test_weights_of_one_give_the_fit_without_weights(model):
     X, _, _ = holed()
     model = clone(model).set_params(max_iter=5, tol=0)
     weighted = clone(model).fit(X, entry_weight=np.ones_like(X), **known_of(model, X))
@@ -85,7 +85,7 @@ def test_weights_of_one_are_none(model):
     assert (weighted.components_ == plain.components_).all()
 
 
-def test_a_weight_counts_as_often_as_it_says():
+def test_a_weight_of_one_half_counts_half():
     """A row of weight one half beside one of weight one has half its pull: as if the others were there twice."""
     X, _, _ = holed(shape=(20, 15))
     weight = np.ones_like(X)
@@ -113,7 +113,7 @@ def test_holes_are_filled_better_than_by_column_means(model, form):
     assert fitted.score(data, entry_weight=weight) > 0.999
 
 
-def test_codes_of_a_row_are_nonnegative_least_squares_over_what_was_seen():
+def test_codes_of_a_row_are_nonnegative_least_squares_over_its_observed_entries():
     X, Y, hidden = holed()
     model = NMF(4, random_state=0, tol=0, max_iter=50).fit(Y)
     codes = model.transform(Y)
@@ -124,7 +124,7 @@ def test_codes_of_a_row_are_nonnegative_least_squares_over_what_was_seen():
 
 @small_masking
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_rows_and_columns_without_anything_are_sound(model, dtype):
+def test_rows_and_columns_without_observed_entries_give_finite_results(model, dtype):
     _, Y, _ = holed(dtype=dtype)
     Y[3], Y[:, 5] = np.nan, np.nan
     fitted = clone(model).set_params(max_iter=40, tol=0).fit(Y)
@@ -133,7 +133,7 @@ def test_rows_and_columns_without_anything_are_sound(model, dtype):
         assert array.dtype in (dtype, np.float64)
 
 
-def test_an_empty_row_of_ratings_is_sound():
+def test_an_empty_row_of_ratings_has_zero_codes():
     X, _, hidden = holed()
     hidden[7] = True
     ratings = as_stored(X, hidden)
@@ -142,7 +142,7 @@ def test_an_empty_row_of_ratings_is_sound():
     assert (model.transform(ratings, entry_weight="stored")[7] == 0).all()
 
 
-def test_sparse_ratings_are_never_made_dense():
+def test_sparse_ratings_are_never_converted_to_a_dense_array():
     rng = np.random.default_rng(0)
     n, p, stored = 20_000, 2_000, 400_000
     places = rng.integers(n, size=stored), rng.integers(p, size=stored)
@@ -167,12 +167,12 @@ def test_sparse_ratings_are_never_made_dense():
         ("absent", 'entry_weight must be None, "stored" or a matrix'),
     ],
 )
-def test_weights_that_make_no_sense_are_refused(weight, words):
+def test_invalid_weights_are_refused(weight, words):
     with pytest.raises(ValueError, match=words):
         NMF(4).fit(holed()[0], entry_weight=weight)
 
 
-def test_the_weights_that_were_given_stay_as_they_were():
+def test_the_given_weights_are_not_changed():
     _, Y, _ = holed()
     weight = sparse.csr_array(np.ones_like(Y))
     NMF(4, random_state=0, tol=0, max_iter=2).fit(Y, entry_weight=weight)
@@ -184,7 +184,7 @@ def test_dense_weights_of_sparse_data_are_refused():
         NMF(4).fit(sparse.csr_array(holed()[0]), entry_weight=np.ones((60, 25)))
 
 
-def test_models_that_cannot_leave_out_entries_say_so():
+def test_models_that_cannot_leave_out_entries_refuse_nan_and_weights():
     X, Y, _ = holed()
     for model in (
         SparseDeepNMF((8, 4), activation="square"),
@@ -202,14 +202,14 @@ def test_models_that_cannot_leave_out_entries_say_so():
         NMF(4).fit(Y).project(Y)
 
 
-def test_labels_join_rows_with_holes():
+def test_labels_can_be_used_with_rows_with_holes():
     X, Y, _ = holed()
     model = WSF(4, random_state=0, tol=0, max_iter=20).fit(Y, np.arange(60) % 3)
     assert (np.diff(model.loss_curve_) <= 1e-9 * model.loss_curve_[0]).all()
     assert len(model.transform(X)) == 60
 
 
-def test_neighbours_are_found_among_rows_with_holes():
+def test_neighbors_are_found_among_rows_with_holes():
     X, Y, _ = holed()
     model = GNMF(4, graph_weights=1, random_state=0, tol=0, max_iter=30).fit(Y)
     assert (np.diff(model.loss_curve_) <= 1e-9 * model.loss_curve_[0]).all()
@@ -236,7 +236,7 @@ def nan_euclidean_neighbours(Y, n_neighbors):
     return graph
 
 
-def test_nothing_observed_is_refused():
+def test_data_without_observed_entries_are_refused():
     with pytest.raises(ValueError, match="X has no observed entry"):
         NMF(4).fit(np.full((10, 5), np.nan))
 
@@ -261,7 +261,7 @@ def little(monkeypatch):
 @row_by_row
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.usefixtures("little")
-def test_row_by_row_the_loss_never_rises(model, dtype):
+def test_the_loss_of_a_row_by_row_fit_never_rises(model, dtype):
     X, Y, _ = holed(0.5, dtype=dtype)
     losses = clone(model).set_params(max_iter=30, tol=0).fit(Y).loss_curve_
     allowed = 1e-13 if dtype == np.float64 else 1e-7
@@ -271,7 +271,7 @@ def test_row_by_row_the_loss_never_rises(model, dtype):
 
 
 @pytest.mark.parametrize("model", [m for m in LINEAR if type(m) is not DeepNSNMF], ids=lambda m: type(m).__name__)
-def test_row_by_row_is_as_low_as_with_completed_rows(model, monkeypatch):
+def test_a_row_by_row_fit_is_as_good_as_one_with_completed_rows(model, monkeypatch):
     """Smoothed and deep, the two end in different minima."""
     X, Y, hidden = holed(0.3, (100, 40))
     fits = []
@@ -283,7 +283,7 @@ def test_row_by_row_is_as_low_as_with_completed_rows(model, monkeypatch):
 
 
 @pytest.mark.usefixtures("little")
-def test_row_by_row_weights_count():
+def test_weights_count_in_a_row_by_row_fit():
     X, _, hidden = holed()
     weight = sparse.csr_array(np.where(hidden, 0, np.random.default_rng(1).random(X.shape)))
     model = NMF(4, random_state=0, tol=0, max_iter=300).fit(X, entry_weight=weight)
@@ -291,7 +291,7 @@ def test_row_by_row_weights_count():
     assert model.loss_curve_[-1] == pytest.approx(0.5 * np.sum(weight.toarray() * residual), rel=1e-6)
 
 
-def test_little_of_a_dense_matrix_is_stored_as_such():
+def test_a_sparsely_observed_dense_matrix_is_stored_as_sparse():
     _, Y, _ = holed(0.95)
     with Workers() as workers:
         assert make_engine(Y, workers=workers, nonnegative=True).is_sparsely_observed
@@ -300,7 +300,7 @@ def test_little_of_a_dense_matrix_is_stored_as_such():
 
 @pytest.mark.parametrize("weight", [1e-300, 1e-30, 1e-4])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_weights_that_are_all_next_to_nothing_are_refused_by_their_name(weight, form):
+def test_weights_that_are_all_tiny_are_refused(weight, form):
     X, _, _ = holed()
     weights = form(np.full(X.shape, weight))
     with pytest.raises(ValueError, match=f"entry_weight has no weight above {weight:g}, and a largest one from 0.001"):
@@ -308,7 +308,7 @@ def test_weights_that_are_all_next_to_nothing_are_refused_by_their_name(weight, 
 
 
 @pytest.mark.parametrize("weight", [1e-300, 1e-30])
-def test_a_single_weight_next_to_nothing_is_one_of_nothing(weight):
+def test_a_tiny_weight_among_others_counts_as_a_weight_of_zero(weight):
     X, _, hidden = holed()
     little, nothing = (np.where(hidden, least, 1.0) for least in (weight, 0.0))
     one, other = (NMF(4, random_state=0).fit(X, entry_weight=weights) for weights in (little, nothing))
@@ -316,7 +316,7 @@ def test_a_single_weight_next_to_nothing_is_one_of_nothing(weight):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_codes_and_score_do_not_depend_on_the_size_of_all_weights(dtype):
+def test_codes_and_score_do_not_depend_on_the_scale_of_the_weights(dtype):
     X, _, _ = holed(dtype=dtype)
     model = NMF(4, random_state=0).fit(X)
     weights = np.full(X.shape, 1e-300 if dtype == np.float64 else 1e-30, dtype)

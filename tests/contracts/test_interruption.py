@@ -50,7 +50,7 @@ def test_a_fit_keeps_the_state_before_the_interrupted_sweep(model, monkeypatch):
     ],
     ids=repr,
 )
-def test_an_interrupted_pre_training_still_gives_a_whole_model(model, passes, monkeypatch):
+def test_an_interrupted_pretraining_gives_a_complete_model(model, passes, monkeypatch):
     X = data()
     interrupt_after(passes, monkeypatch)
     model = clone(model).set_params(random_state=0)
@@ -62,7 +62,7 @@ def test_an_interrupted_pre_training_still_gives_a_whole_model(model, passes, mo
     assert model.reconstruction_err_ == pytest.approx(np.linalg.norm(X - model.decode(model.codes_[-1])))
 
 
-def test_blocks_in_flight_on_several_threads_leave_the_kept_state_alone(monkeypatch):
+def test_running_blocks_do_not_change_the_state_that_is_kept(monkeypatch):
     X = data(n=6000, p=300)
     model = NMF(4, random_state=0, tol=0)
     expected = clone(model).set_params(max_iter=3).fit(X)
@@ -80,7 +80,7 @@ def test_stopping_greedy_layers_from_on_sweep_stops_all_of_them():
     assert model.stop_reason_ == "on_sweep"
 
 
-def test_an_interrupt_from_on_sweep_counts_the_sweep():
+def test_an_interruption_from_on_sweep_counts_the_sweep():
     def stop(sweep, loss):
         if sweep == 5:
             raise KeyboardInterrupt
@@ -91,7 +91,7 @@ def test_an_interrupt_from_on_sweep_counts_the_sweep():
     assert model.n_iter_ == 5
 
 
-def test_verbose_prints_progress_without_anything_installed(capsys):
+def test_verbose_prints_progress_without_other_packages(capsys):
     DeepNSNMF((8, 4), random_state=0, max_iter=20, tol=0, verbose=1).fit(data())
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("layer 1: sweep 1, loss ")
@@ -141,7 +141,7 @@ STARTED = [
 
 
 @pytest.mark.parametrize("model", STARTED, ids=repr)
-def test_ctrl_c_during_the_start_ends_a_fit_with_the_start(model, ctrl_c, monkeypatch):
+def test_ctrl_c_during_the_initialization_ends_the_fit_with_its_result(model, ctrl_c, monkeypatch):
     X = data()
     during(monkeypatch, starts, "truncated_svd", ctrl_c)
     model = clone(model).set_params(random_state=0)
@@ -153,7 +153,7 @@ def test_ctrl_c_during_the_start_ends_a_fit_with_the_start(model, ctrl_c, monkey
     assert model.reconstruction_err_ == pytest.approx(np.linalg.norm(X - model.decode(model.codes_[-1])))
 
 
-def test_ctrl_c_during_the_start_of_an_upper_layer_keeps_the_lower_one(ctrl_c, monkeypatch):
+def test_ctrl_c_during_the_initialization_of_an_upper_layer_keeps_the_lower_one(ctrl_c, monkeypatch):
     X = data()
     during(monkeypatch, starts, "truncated_svd", ctrl_c, nth=2)
     model = MultilayerNMF((8, 4), random_state=0, tol=1e-3)
@@ -197,7 +197,7 @@ def test_ctrl_c_after_a_sweep_counts_the_sweep(ctrl_c, monkeypatch):
     assert (model.stop_reason_, model.n_iter_) == ("interrupted", 5)
 
 
-def test_a_handler_of_the_users_own_is_left_alone(ctrl_c, monkeypatch):
+def test_the_users_own_signal_handler_is_not_replaced(ctrl_c, monkeypatch):
     heard = []
     before = signal.signal(signal.SIGINT, lambda *_: heard.append("Ctrl-C"))
     during(monkeypatch, starts, "truncated_svd", ctrl_c)

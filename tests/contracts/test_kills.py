@@ -51,7 +51,7 @@ class Fit:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
-def test_kills_at_random_moments_change_nothing(model, tmp_path):
+def test_kills_at_random_moments_do_not_change_the_result(model, tmp_path):
     checkpoint = tmp_path / "fit.checkpoint"
     undisturbed = Fit(model, tmp_path / "other.checkpoint", tmp_path / "undisturbed.npz")
     process, began = undisturbed.begun(), time.perf_counter()

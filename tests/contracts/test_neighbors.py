@@ -37,7 +37,7 @@ def found(X, n_neighbors=5, holes=False):
 
 
 @pytest.mark.parametrize("kind", TIED)
-def test_equally_near_samples_are_neighbours_in_the_order_of_their_index_in_any_form_of_data(kind):
+def test_equally_near_samples_are_neighbors_in_the_order_of_their_index_in_any_form_of_data(kind):
     X = TIED[kind]
     expected = nearest_by_index(X, 5)
     for name, form in {"array": X, "F-ordered": np.asfortranarray(X), **sparse_forms(X)}.items():
@@ -46,7 +46,7 @@ def test_equally_near_samples_are_neighbours_in_the_order_of_their_index_in_any_
         assert np.array_equal(found(X), expected)
 
 
-def test_equally_near_samples_with_holes_are_neighbours_in_the_order_of_their_index():
+def test_equally_near_samples_with_holes_are_neighbors_in_the_order_of_their_index():
     X = TIED["counts"].copy()
     X[:, 5] = np.nan
     X[:, 6] = np.nan
