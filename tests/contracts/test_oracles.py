@@ -116,7 +116,7 @@ DUELS = [
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("duel", DUELS, ids=lambda duel: duel.name)
-def test_oracle_never_ends_lower_than_the_library(duel: Duel, seed: int) -> None:
+def test_the_published_algorithm_never_ends_lower_than_the_library(duel: Duel, seed: int) -> None:
     X = problem(seed, duel.signed)
     H, factors = duel.start(X, np.random.default_rng(seed))
     _, _, oracle_losses = duel.oracle(X, H, factors)
@@ -241,7 +241,7 @@ def test_factor_updates_of_deep_semi_nmf_make_the_gradient_vanish() -> None:
         np.testing.assert_allclose(deep_semi_nmf.factor_gradient(X, Z, codes, C), 0, atol=1e-9)
 
 
-def test_codes_of_deep_semi_nmf_stand_still_where_the_gradient_vanishes() -> None:
+def test_codes_of_deep_semi_nmf_do_not_change_where_the_gradient_vanishes() -> None:
     _, H, factors = small_chain(signed=True)
     C = deep_semi_nmf.product(factors)
     np.testing.assert_allclose(deep_semi_nmf.update_codes(H @ C, H, C), H, rtol=1e-12)

@@ -122,7 +122,7 @@ def test_thousands_of_fits_are_sound(case):
 
 
 @pytest.mark.parametrize("sizes", [(4, 5, 1), (1, 2, 1)])
-def test_a_step_that_overflows_is_taken_back_without_a_word(sizes):
+def test_a_step_that_overflows_is_undone_without_a_warning(sizes):
     """Found by the test above: a step on codes, and one on factors that left -6e222 of a sum of squares."""
     column = [1.04849546e-04, 1.15482609e-10, 3.56783093e-04, 8.21561528e-05, 4.74785087e-05, 2.06818385e-04]
     X = np.array([*column, 5.15636535e-04])[:, None]
@@ -134,7 +134,7 @@ def test_a_step_that_overflows_is_taken_back_without_a_word(sizes):
     assert (np.diff(losses) <= 1e-14 * np.sum(X**2)).all()
 
 
-def test_a_slope_that_overflows_moves_nothing():
+def test_a_gradient_that_overflows_changes_nothing():
     """Found by generated fits: the curvature of a factor of 1e17, in single precision."""
     left = [1e4, 3567.8308, 474.7851, 5156.3652, 1.8215497e-04, 0, 1546.5063, 0, 11142.084, 0, 6.0483413, 0, 42.899555]
     right = [0, 821.56152, 0, 0, 1356.4282, 1514.1548, 0.45000833, 270.6734, 609.80994, 92.112541, 0.041859403]
@@ -145,7 +145,7 @@ def test_a_slope_that_overflows_moves_nothing():
         check(Case(DeepSemiNMF((8, 1), activation="softplus", max_iter=5, random_state=0), X, None))
 
 
-def test_a_feature_too_small_for_its_precision_is_as_good_as_zero():
+def test_a_feature_too_small_for_its_precision_is_treated_as_zero():
     """Found by generated fits: in single precision, its codes were divided by infinity."""
     X = np.zeros((7, 2), np.float32)
     X[0, 0], X[2, 0] = 1e-3, 4.747851e-05
@@ -155,7 +155,7 @@ def test_a_feature_too_small_for_its_precision_is_as_good_as_zero():
         check(Case(model, X, None))
 
 
-def test_a_feature_of_codes_that_are_all_but_zero_rests():
+def test_a_feature_with_negligible_codes_does_not_change():
     """Found by generated fits: it grew to 1e41, beside codes that made nothing of it."""
     X = np.zeros((7, 13), np.float32)
     X[[0, 1, 2, 5, 6], [0, 4, 1, 8, 4]] = 1e-3, 9.4225328e-10, 1.9337003e-04, 2.3375667e-07, 8.0803929e-06
@@ -174,7 +174,7 @@ def test_smoothed_features_have_unit_norm_below_an_activation_too():
         check(Case(MultilayerNMF((1, 5, 6), activation="square", theta=0.1, max_iter=2, random_state=0), X, None))
 
 
-def test_codes_of_a_feature_that_is_all_but_zero_rest():
+def test_codes_of_a_negligible_feature_do_not_change():
     """Found by generated fits: they were divided by a curvature of 1e-45, the smallest number there is."""
     X = np.array([[np.nan, 0, 2850.7422, 0, np.nan, 10183.476, 23392.957, 12639.959]], np.float32).T
     with warnings.catch_warnings():
