@@ -160,7 +160,7 @@ def test_blas_threads_are_restored_after_a_fit_and_after_a_failure():
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.float16])
-def test_integers_and_booleans_are_read_in_double_precision(dtype):
+def test_integers_and_half_precision_are_read_in_double_precision(dtype):
     X = (10 * data()).astype(dtype)
     assert NMF(3, random_state=0).fit(X).components_.dtype == np.float64
 

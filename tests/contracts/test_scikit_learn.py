@@ -88,5 +88,5 @@ def test_sparse_input_gives_what_dense_input_gives(solver, container, alpha_W, a
     assert_allclose(model.components_, H, atol=1e-9 * H.max())
 
 
-def test_most_of_the_tests_of_scikit_learn_are_run():
+def test_at_least_ten_tests_of_scikit_learns_nmf_are_run():
     assert sum(name.startswith("test_nmf") for name in globals()) >= 10
