@@ -63,11 +63,11 @@ def test_every_layers_features_have_unit_norm_in_input_space(model):
         assert np.allclose(norms[norms > 0], 1)
 
 
-def minimises_the_error_of_the_data(model):
+def minimizes_the_error_of_the_data(model):
     return not isinstance(model, MultilayerNMF | DeepNMFNetwork)
 
 
-@pytest.mark.parametrize("model", [m for m in VARIANTS if minimises_the_error_of_the_data(m)], ids=name_of)
+@pytest.mark.parametrize("model", [m for m in VARIANTS if minimizes_the_error_of_the_data(m)], ids=name_of)
 def test_unpenalized_loss_is_half_the_squared_error(model):
     nothing = {"penalty": None, "alpha_W": 0, "alpha_H": 0, "graph_weights": 0}
     parameters = model.get_params()

@@ -95,7 +95,7 @@ def test_single_precision_is_close_to_double_precision(model):
 def test_single_precision_learns_from_labels_as_well_as_double(model):
     accuracy = {np.float64: [], np.float32: []}
     for seed in range(5):
-        X, y, known = labelled_blobs(seed)
+        X, y, known = labeled_blobs(seed)
         for dtype, found in accuracy.items():
             fitted = clone(model).set_params(random_state=seed).fit(X.astype(dtype), np.where(known, y, -1))
             codes = fitted.transform(X.astype(dtype))
@@ -104,7 +104,7 @@ def test_single_precision_learns_from_labels_as_well_as_double(model):
     assert np.mean(accuracy[np.float32]) == pytest.approx(np.mean(accuracy[np.float64]), abs=0.02)
 
 
-def labelled_blobs(seed):
+def labeled_blobs(seed):
     """Three overlapping classes in twelve dimensions, nonnegative, half of them with labels."""
     X, y = make_blobs(n_samples=120, n_features=12, cluster_std=3, random_state=seed)
     return X - X.min(), y, np.arange(len(y)) % 2 == 0

@@ -50,7 +50,7 @@ def test_a_factor_of_any_sign_is_optimal_with_every_penalty_or_the_penalty_is_re
         gradient = objective.block(chain, layer, stats, n_steps=3).gradient(Z)
         best, violation = free_factor(chain, layer, stats, terms)
         assert violation == pytest.approx(np.sum(gradient**2), rel=1e-8)
-        block = objective.block(chain, layer, stats, n_steps=3)  # of the same majoriser
+        block = objective.block(chain, layer, stats, n_steps=3)  # of the same majorizer
         assert np.linalg.norm(block.gradient(best)) <= 1e-6 * np.linalg.norm(gradient)
 
 

@@ -1,7 +1,7 @@
 """The models with a graph or classes against the published algorithms of `reference`, from the same start.
 
 The published algorithms hold no scale, so that they can shrink their penalty for nothing. Both ends are therefore
-measured by what the library minimises: the objective with features at unit norm, in which scale has no say.
+measured by what the library minimizes: the objective with features at unit norm, in which scale has no say.
 """
 
 from collections.abc import Sequence

@@ -64,7 +64,7 @@ def dense_laplacian(kind, X, y):
 
 
 def dense_scatter(y, within, between):
-    """γ (I - P_c) - δ (P_c - P_1) on the labelled rows."""
+    """γ (I - P_c) - δ (P_c - P_1) on the labeled rows."""
     known = (y >= 0).astype(float)
     same = same_class(y)
     P_c = same / np.maximum(same.sum(axis=1, keepdims=True), 1)
@@ -78,7 +78,7 @@ def all_graphs(n=300):
     graphs["sparse dot"] = (label_graph("dot", sparse.csr_array(X), y), graphs["dot"][1])
     graphs["Fisher"] = (FisherScatter(ClassMeans(y), 0.7, 0.4), dense_scatter(y, 0.7, 0.4))
     W = symmetric(kneighbors_graph(X, 5))
-    graphs["neighbours"] = (EdgeGraph(W), laplacian(W.toarray()))
+    graphs["neighbors"] = (EdgeGraph(W), laplacian(W.toarray()))
     return graphs
 
 
@@ -111,10 +111,10 @@ def test_a_label_graph_of_many_samples_needs_little_memory():
 @pytest.mark.parametrize("model", LABELLED, ids=name_of)
 def test_the_loss_never_rises_and_labels_change_the_fit(model):
     X = data()
-    labelled = clone(model).fit(X, labels_for(model, len(X)))
-    curve = labelled.loss_curve_
+    labeled = clone(model).fit(X, labels_for(model, len(X)))
+    curve = labeled.loss_curve_
     assert (np.diff(curve) <= 1e-12 * np.abs(curve[:-1])).all()
-    assert not np.allclose(labelled.components_, clone(model).fit(X).components_)
+    assert not np.allclose(labeled.components_, clone(model).fit(X).components_)
 
 
 @pytest.mark.parametrize("model", [m for m in LABELLED if isinstance(m, WSF | DeepWSF) and is_linear(m)], ids=name_of)

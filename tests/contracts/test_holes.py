@@ -213,7 +213,7 @@ def test_neighbors_are_found_among_rows_with_holes():
     X, Y, _ = holed()
     model = GNMF(4, graph_weights=1, random_state=0, tol=0, max_iter=30).fit(Y)
     assert (np.diff(model.loss_curve_) <= 1e-9 * model.loss_curve_[0]).all()
-    given = nan_euclidean_neighbours(Y, model.n_neighbors)
+    given = nan_euclidean_neighbors(Y, model.n_neighbors)
     alike = clone(model).fit(Y, graph=given)
     assert np.array_equal(alike.components_, model.components_)
     weighed = clone(model).fit(np.nan_to_num(Y), graph=given, entry_weight=np.isfinite(Y).astype(float))
@@ -223,10 +223,10 @@ def test_neighbors_are_found_among_rows_with_holes():
 
 def known_of(model, Y):
     """What a model must be told beside the weights."""
-    return {"graph": nan_euclidean_neighbours(Y, model.n_neighbors)} if isinstance(model, GNMF) else {}
+    return {"graph": nan_euclidean_neighbors(Y, model.n_neighbors)} if isinstance(model, GNMF) else {}
 
 
-def nan_euclidean_neighbours(Y, n_neighbors):
+def nan_euclidean_neighbors(Y, n_neighbors):
     """Edges to the nearest rows by the columns that both have."""
     distances = nan_euclidean_distances(Y)
     np.fill_diagonal(distances, np.inf)

@@ -1,4 +1,4 @@
-"""Neighbours of samples among ties: the same from every form of X, and the first ones of equally near samples."""
+"""Neighbors of samples among ties: the same from every form of X, and the first ones of equally near samples."""
 
 import numpy as np
 import pytest

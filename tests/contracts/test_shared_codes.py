@@ -1,4 +1,4 @@
-"""CNMF: labelled samples of one class share one code, and the loss is that of the samples."""
+"""CNMF: labeled samples of one class share one code, and the loss is that of the samples."""
 
 import numpy as np
 import pytest

@@ -21,14 +21,14 @@ PROMISED = [("float64", 1e150), ("float64", 1e-150), ("float32", 1e30), ("float3
 EXPONENTS = [("float64", 496), ("float64", -496), ("float32", 96), ("float32", -96)]  # 2^496 is 2e149, 2^96 8e28
 
 
-def is_penalised(model):
+def is_penalized(model):
     """Whether a weight stands beside the fit that is not one of the fit's own units."""
     values = model.get_params()
     return bool(values.get("alpha_W")) or "label_weight" in values or values.get("penalty") in ("L", "RL1", "RL2")
 
 
 RESCALED = [model for model in VARIANTS if is_linear(model) and not isinstance(model, GDNMF)]
-EXACT = [model for model in RESCALED if not is_penalised(model)]
+EXACT = [model for model in RESCALED if not is_penalized(model)]
 NETWORKS = [model for model in VARIANTS if isinstance(model, SSNMF | DeepNMFNetwork)]
 REFUSED = [model for model in VARIANTS if model not in RESCALED]
 

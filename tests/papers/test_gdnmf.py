@@ -35,7 +35,7 @@ def information(codes, y):
     return nmi(y, KMeans(len(np.unique(y)), n_init=3, random_state=0).fit_predict(codes))
 
 
-def accuracy_on_unlabelled(model, labels, y):
+def accuracy_on_unlabeled(model, labels, y):
     return np.mean((model.transduction_ == y)[labels < 0])
 
 
@@ -46,7 +46,7 @@ def test_few_labels_tell_the_faces_apart(at_unit_norm, share, least_nmi, least_a
     model = GDNMF(random_state=0).fit(X, labels)
     assert [len(Z) for Z in model.factors_] == [307, 92]
     assert information(normalize(model.codes_[-1]), y) >= least_nmi
-    assert accuracy_on_unlabelled(model, labels, y) >= least_accuracy
+    assert accuracy_on_unlabeled(model, labels, y) >= least_accuracy
 
 
 def test_few_labels_tell_the_objects_apart_and_cost_little_information(at_unit_norm):
@@ -57,7 +57,7 @@ def test_few_labels_tell_the_objects_apart_and_cost_little_information(at_unit_n
         labels = drawn(y, 0.1, seed)
         models = GDNMF(random_state=seed).fit(X, labels), NMF(92, random_state=seed).fit(X)
         ours, theirs = (information(normalize(model.codes_[-1]), y) for model in models)
-        accuracies.append(accuracy_on_unlabelled(models[0], labels, y))
+        accuracies.append(accuracy_on_unlabeled(models[0], labels, y))
         gains.append(ours - theirs)
     assert np.mean(accuracies) >= 0.8
     assert np.mean(gains) >= -0.03

@@ -1,4 +1,4 @@
-"""GNMF on COIL-20: views of an object on a turntable are neighbours, and a graph of neighbours tells objects apart."""
+"""GNMF on COIL-20: views of an object on a turntable are neighbors, and a graph of neighbors tells objects apart."""
 
 import numpy as np
 import pytest

@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.data, pytest.mark.filterwarnings("ignore::sklearn.exce
 
 
 def accuracy(model, X, y, share, seed, groups=None):
-    """Share of unlabelled rows that are right when a share of each class has its label."""
+    """Share of unlabeled rows that are right when a share of each class has its label."""
     rng, known = np.random.default_rng(seed), np.zeros(len(y), dtype=bool)
     for label in np.unique(y):
         members = np.flatnonzero(y == label)

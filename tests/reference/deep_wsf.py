@@ -54,7 +54,7 @@ def fine_tune(
     lams: Sequence[float],
     n_iter: int,
 ) -> tuple[list[Array], list[Array], list[float]]:
-    """Algorithm 2 after its initialisation; the losses (20) are those after each iteration."""
+    """Algorithm 2 after its initialization; the losses (20) are those after each iteration."""
     codes, factors, losses = list(codes), list(factors), []
     for _ in range(n_iter):
         codes, factors = sweep(X, codes, factors, graphs, lams)

@@ -135,7 +135,7 @@ def fine_tune(
     n_iter: int,
     n_inner: int,
 ) -> tuple[Array, list[Array], list[float]]:
-    """Algorithm 2 after its initialisation; μ and λ one a layer; the losses are those after each iteration."""
+    """Algorithm 2 after its initialization; μ and λ one a layer; the losses are those after each iteration."""
     factors, losses = list(factors), []
     terms = [on_factor(penalty, weight) for weight in mu]
     for _ in range(n_iter):
@@ -174,8 +174,8 @@ def pretrain(
         data = H
         H, Z = start(data, rank)
         # Below the top, /RL1 and /RL2 have no penalty on the codes: (22), (24).
-        penalised = penalty == "R" or layer == len(layer_sizes) - 1
-        codes_term = on_codes(penalty if penalised else None, lam[layer])
+        penalized = penalty == "R" or layer == len(layer_sizes) - 1
+        codes_term = on_codes(penalty if penalized else None, lam[layer])
         H, Z = pretrain_layer(data, H, Z, codes_term, on_factor(penalty, mu[layer]), n_iter, n_inner)
         factors.append(Z)
     return H, factors
