@@ -20,7 +20,7 @@ from deepnmf.engines import (
 )
 
 
-class ElsewhereArray:
+class RemoteArray:
     """An array that lives behind another type, such as one on another device: it offers products and no entries."""
 
     __array_ufunc__ = None
@@ -35,7 +35,7 @@ class ElsewhereArray:
         return left @ self._values
 
 
-class ElsewhereBlock(Block):
+class RemoteBlock(Block):
     """All that it takes to fit such data."""
 
     def __init__(self, X):
@@ -51,7 +51,7 @@ class ElsewhereBlock(Block):
 @pytest.fixture
 def elsewhere(monkeypatch):
     """What models read is behind a type that offers only products."""
-    monkeypatch.setattr(choice, "observed_block", lambda X, _: ElsewhereBlock(ElsewhereArray(X)))
+    monkeypatch.setattr(choice, "observed_block", lambda X, _: RemoteBlock(RemoteArray(X)))
     monkeypatch.setattr(blocks, "DENSE_ROWS", 7)
 
 
@@ -79,7 +79,7 @@ KINDS = {
     "dense": Dense,
     "sparse": lambda X: Sparse(sparse.csr_array(X)),
     "low rank plus sparse": low_rank_plus_sparse,
-    "elsewhere": lambda X: ElsewhereBlock(ElsewhereArray(X)),
+    "elsewhere": lambda X: RemoteBlock(RemoteArray(X)),
 }
 QUESTIONS = {
     "shape": lambda block: block.shape,
