@@ -1,4 +1,4 @@
-"""Bad input gets one sentence that names it; awkward input gets a sound result."""
+"""Bad input is refused with an error that names it; unusual valid input gives a valid result."""
 
 import numpy as np
 import pytest

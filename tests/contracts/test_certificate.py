@@ -1,4 +1,4 @@
-"""`kkt_residual_`: how far what was learnt is from a stationary point, said of every linear chain."""
+"""`kkt_residual_`: the distance of a linear chain from a stationary point."""
 
 import pickle
 import warnings
@@ -30,7 +30,7 @@ def fitted(model, X=None, **parameters):
 @pytest.mark.parametrize("model", CERTIFIED, ids=name_of)
 def test_the_residual_falls_with_tol(model):
     loose, tight = (fitted(model, data(30, 12), tol=tol, max_iter=100).kkt_residual_ for tol in (1e-2, 1e-5))
-    multiplicative = getattr(model, "solver", None) == "mu"  # zeros are approached for ever
+    multiplicative = getattr(model, "solver", None) == "mu"  # its entries approach zero without reaching it
     assert tight < (loose if multiplicative else 0.5 * loose) or tight < 1e-4
     assert tight < 0.05
 
@@ -40,8 +40,8 @@ def test_the_residual_falls_to_rounding_error():
     assert fitted(model, data(30, 12)).kkt_residual_ < 1e-6
 
 
-def of_nmf(model, X):
-    """By the definition: gradients of codes and features, projected, by their linear parts."""
+def residual_of_nmf(model, X):
+    """The definition: projected gradients of codes and features, relative to their linear parts."""
     H, Z = model.codes_[-1], model.components_
     gradients = [(H, H @ Z @ Z.T, X @ Z.T), (Z, H.T @ H @ Z, H.T @ X)]
     norms = []
@@ -53,8 +53,8 @@ def of_nmf(model, X):
 
 def test_the_residual_agrees_with_its_definition():
     X = data()
-    model = fitted(NMF(4, alpha_W=1e-12, random_state=0), tol=1e-3)  # with a penalty the scale is that of the fit
-    assert model.kkt_residual_ == pytest.approx(of_nmf(model, X), rel=1e-4)
+    model = fitted(NMF(4, alpha_W=1e-12, random_state=0), tol=1e-3)  # with a penalty, the scale of the fit is kept
+    assert model.kkt_residual_ == pytest.approx(residual_of_nmf(model, X), rel=1e-4)
 
 
 def test_the_residual_of_semi_nmf_is_of_the_size_of_its_definition():

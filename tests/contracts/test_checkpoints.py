@@ -1,4 +1,4 @@
-"""A fit that was ended by whatever goes on from its checkpoint, to the same bits."""
+"""A fit that was ended at any moment resumes from its checkpoint, with the same bits."""
 
 import errno
 import os
@@ -19,7 +19,7 @@ from deepnmf.solvers import checkpoints
 pytestmark = pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning")
 
 
-KEPT = [
+CHECKPOINTED = [
     *SMALL,
     NMF(4, solver="mu", random_state=0),
     DeepSemiNMF((12, 8, 4), activation="square", init="kmeans", random_state=0),
@@ -29,11 +29,11 @@ KEPT = [
 
 
 class KilledError(BaseException):
-    """Stands for whatever ends a process."""
+    """Represents anything that ends a process."""
 
 
 def end_after(writes, monkeypatch):
-    """Let the process end right after so many checkpoints; return how many there were."""
+    """End the process after a number of checkpoints; return a list with an entry for each one written."""
     original, seen = checkpoints.write, []
 
     def write(*arguments):
@@ -60,7 +60,7 @@ def assert_same(model, other):
     assert model.reconstruction_err_ == other.reconstruction_err_
 
 
-@pytest.mark.parametrize("model", KEPT, ids=name_of)
+@pytest.mark.parametrize("model", CHECKPOINTED, ids=name_of)
 def test_a_killed_fit_resumes_with_the_bits_of_an_undisturbed_one(model, tmp_path, monkeypatch):
     path = tmp_path / "fit.checkpoint"
     undisturbed = fitted(model)
@@ -79,7 +79,7 @@ def test_a_killed_fit_resumes_with_the_bits_of_an_undisturbed_one(model, tmp_pat
         with monkeypatch.context() as patch:
             remaining = end_after(0, patch)
             assert_same(fitted(model, path), undisturbed)
-        assert len(remaining) <= n_writes - moment + 1  # what was done is not done again
+        assert len(remaining) <= n_writes - moment + 1  # completed sweeps are not repeated
         assert not path.exists()
 
 
@@ -166,11 +166,11 @@ def test_a_checkpoint_that_cannot_be_written_gives_one_warning_and_the_fit_conti
 def test_a_checkpoint_is_written_again_after_a_failure(tmp_path, monkeypatch):
     path, original, calls = tmp_path / "fit.checkpoint", checkpoints.write, []
 
-    def full_at_first(*arguments):
+    def full_disk_at_first(*arguments):
         calls.append(path.exists())
         return original(*arguments) if len(calls) > 1 else full_disk()
 
-    monkeypatch.setattr(checkpoints, "write", full_at_first)
+    monkeypatch.setattr(checkpoints, "write", full_disk_at_first)
     with pytest.warns(UserWarning, match="cannot be written"):
         fitted(NMF(4, random_state=0, tol=0), path)
     assert calls[:3] == [False, False, True]
@@ -186,12 +186,12 @@ def test_a_checkpoint_that_cannot_be_removed_gives_a_warning(tmp_path, monkeypat
     assert_same(kept, fitted(model))
 
 
-@pytest.mark.parametrize("there", [True, False])
-def test_a_checkpoint_that_is_a_link_stays_a_link(there, tmp_path, monkeypatch):
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_checkpoint_that_is_a_link_stays_a_link(exists, tmp_path, monkeypatch):
     target, link = tmp_path / "elsewhere" / "target", tmp_path / "link"
     target.parent.mkdir()
     link.symlink_to(target)
-    if there:
+    if exists:
         end_after(1, monkeypatch)
         with pytest.raises(KilledError):
             fitted(NMF(4, random_state=0), target)
@@ -223,7 +223,7 @@ np.save(sys.argv[2], model.components_)
 
 
 def test_a_killed_process_resumes_with_the_same_bits(tmp_path):
-    """Signal 9, at a moment that is not ours to choose."""
+    """The process gets signal 9 as soon as its first checkpoint exists."""
     path, result, undisturbed = (tmp_path / name for name in ("checkpoint", "components.npy", "undisturbed.npy"))
     command = [sys.executable, "-c", KILLED, str(path), str(result)]
     process = subprocess.Popen(command)

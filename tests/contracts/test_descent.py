@@ -1,4 +1,4 @@
-"""What holds of every fit: the loss, the scale, the shape of what comes out."""
+"""Properties of every fit: its loss, and the scale and shape of its results."""
 
 import numpy as np
 import pytest
@@ -51,12 +51,12 @@ def test_fitted_attributes_agree_with_each_other(model):
         assert all(Z.min() >= 0 for Z in model.factors_)
 
 
-def hands_out_unit_features(model):
-    """NMF keeps scikit-learn's scale under its penalties; a nonlinear model's features are decoded unit codes."""
+def has_unit_features(model):
+    """With penalties, NMF keeps the scale of scikit-learn; features of a nonlinear model are decoded unit codes."""
     return not getattr(model, "alpha_W", 0) and is_linear(model)
 
 
-@pytest.mark.parametrize("model", [m for m in VARIANTS if hands_out_unit_features(m)], ids=name_of)
+@pytest.mark.parametrize("model", [m for m in VARIANTS if has_unit_features(m)], ids=name_of)
 def test_every_layers_features_have_unit_norm_in_input_space(model):
     for C in fitted(model, data()).features_:
         norms = np.linalg.norm(C, axis=1)
@@ -76,12 +76,12 @@ def test_unpenalized_loss_is_half_the_squared_error(model):
     assert model.loss_curve_[-1] == pytest.approx(0.5 * model.reconstruction_err_**2, rel=1e-8)
 
 
-def has_lower_codes_of_their_own(model):
-    """In GDNMF lower codes are values of the top ones."""
+def has_separate_lower_codes(model):
+    """In GDNMF, the codes of lower layers are functions of the top ones."""
     return hasattr(model, "keep_codes") and not isinstance(model, GDNMF)
 
 
-@pytest.mark.parametrize("model", [m for m in VARIANTS if has_lower_codes_of_their_own(m)], ids=name_of)
+@pytest.mark.parametrize("model", [m for m in VARIANTS if has_separate_lower_codes(m)], ids=name_of)
 def test_codes_of_every_layer_are_kept_on_request(model):
     X = data()
     model = fitted(model, X, keep_codes="all")
@@ -89,7 +89,7 @@ def test_codes_of_every_layer_are_kept_on_request(model):
 
 
 def has_chained_codes(model):
-    """In a network codes of every layer are variables of the fit; in GDNMF a shallow path goes past the lower ones."""
+    """In a network, the codes of all layers are variables; in GDNMF, the shallow path skips the lower layers."""
     return hasattr(model, "keep_codes") and not isinstance(model, DeepNMFNetwork | GDNMF)
 
 
@@ -100,7 +100,7 @@ def test_codes_of_lower_layers_are_what_encode_gives(model):
     for layer in range(len(model.factors_) - 1):
         if is_linear(model) or isinstance(model, MultilayerNMF):
             assert np.allclose(model.codes_[layer], model.encode(X, layer), atol=1e-9)
-        else:  # the top layer's codes, seen from below
+        else:  # the codes of the top layer, decoded to the lower one
             expected = model.decode(model.codes_[-1])
             assert np.allclose(model.decode(model.codes_[layer], layer), expected, atol=1e-9 * expected.max())
 
@@ -163,11 +163,11 @@ def test_a_one_sided_penalty_changes_sparseness_and_not_only_the_scale(penalty, 
     assert measured[0] < measured[1] < measured[2]
 
 
-def lets_scale_through(model):
+def has_homogeneous_activation(model):
     return isinstance(model, SparseDeepNMF | DeepSemiNMF) and model.activation in ("square", "relu")
 
 
-@pytest.mark.parametrize("model", [m for m in VARIANTS if lets_scale_through(m)], ids=name_of)
+@pytest.mark.parametrize("model", [m for m in VARIANTS if has_homogeneous_activation(m)], ids=name_of)
 def test_factors_have_unit_rows_below_a_homogeneous_activation(model):
     for Z in fitted(model, data()).factors_:
         norms = np.linalg.norm(Z, axis=1)

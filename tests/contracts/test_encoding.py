@@ -1,4 +1,4 @@
-"""transform: the optimum of each row, and of that row alone."""
+"""transform computes the optimal codes of each row, independently of other rows."""
 
 import numpy as np
 import pytest

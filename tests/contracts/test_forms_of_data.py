@@ -1,4 +1,4 @@
-"""The same matrix gives the same result in whatever form it comes."""
+"""The same matrix gives the same result in every form."""
 
 from functools import partial
 
@@ -18,12 +18,12 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 
 def short(model):
-    # Spectral steps are chaotic: rounding doubles from step to step, and two paths soon part.
+    # Spectral steps amplify rounding errors from step to step, so two fits soon differ.
     return clone(model).set_params(max_iter=15 if is_linear(model) else 1, tol=0)
 
 
 def assert_same_bits(fitted, other, X, same_X):
-    """The two models, fitted to the two forms of the same matrix, agree in every bit, and so do codes of both forms."""
+    """Check that models fitted to two forms of a matrix, and their codes for the two forms, agree in every bit."""
     assert np.array_equal(fitted.loss_curve_, other.loss_curve_)
     assert np.array_equal(fitted.codes_[-1], other.codes_[-1])
     assert all(np.array_equal(Z, same_Z) for Z, same_Z in zip(fitted.factors_, other.factors_, strict=True))
@@ -87,7 +87,7 @@ def test_single_precision_is_close_to_double_precision(model):
         == np.float32
     )
     assert single.reconstruction_err_ == pytest.approx(double.reconstruction_err_, rel=2e-3)
-    # On the way, one of them may leave a saddle some sweeps before the other.
+    # One of them may leave a saddle point some sweeps before the other.
     assert single.loss_curve_[-1] == pytest.approx(double.loss_curve_[-1], rel=1e-2)
 
 
@@ -149,14 +149,14 @@ def test_splitting_the_columns_of_a_wide_factor_does_not_change_bits():
 def test_blas_threads_are_restored_after_a_fit_and_after_a_failure():
     from threadpoolctl import threadpool_info
 
-    def widths():
+    def blas_threads():
         return [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
 
-    before = widths()
+    before = blas_threads()
     NMF(3, random_state=0).fit(data())
     with pytest.raises(ZeroDivisionError):
         NMF(3, random_state=0).fit(data(), on_sweep=lambda *_: 1 / 0)
-    assert widths() == before
+    assert blas_threads() == before
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.float16])

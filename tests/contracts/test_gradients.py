@@ -1,4 +1,4 @@
-"""Every gradient against central differences, for every model that has one."""
+"""Every gradient of every model is compared with central differences."""
 
 import numpy as np
 import pytest
@@ -22,15 +22,18 @@ def test_gradients_agree_with_central_differences(name):
 
 
 def central_differences(case, key, step=1e-5):
-    """The derivative along every entry of one array, to fourth order."""
+    """The derivative in each entry of one array, to fourth order."""
     result = np.empty(case.arrays[key].shape)
     for entry in np.ndindex(result.shape):
-        values = [case.value(case.arrays | {key: nudged(case.arrays[key], entry, k * step)}) for k in (-2, -1, 1, 2)]
+        values = [
+            case.value(case.arrays | {key: with_entry_changed(case.arrays[key], entry, k * step)})
+            for k in (-2, -1, 1, 2)
+        ]
         result[entry] = (values[0] - 8 * values[1] + 8 * values[2] - values[3]) / (12 * step)
     return result
 
 
-def nudged(array, entry, step):
+def with_entry_changed(array, entry, step):
     array = array.copy()
     array[entry] += step
     return array

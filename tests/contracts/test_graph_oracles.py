@@ -23,7 +23,7 @@ MARGIN = 1.001
 
 
 def labels(seed: int) -> Array:
-    """Three classes a column, for two attributes; a quarter is unknown."""
+    """Labels of two attributes with three classes each; a quarter is unknown."""
     return np.random.default_rng(seed + 100).integers(-1, 3, (40, 2))
 
 
@@ -32,7 +32,7 @@ def graphs_of(X: Array, Y: Array) -> list[Array]:
 
 
 def objective(X: Array, H: Array, factors: Sequence[Array], graphs: Sequence[Array], lams: Sequence[float]) -> float:
-    """½‖X - H_m C_m‖² + ½ Σ_l λ_l Σ_k ‖C_l[k]‖² (H̃_lᵀ L_l H̃_l)_kk, one graph a layer."""
+    """½‖X - H_m C_m‖² + ½ Σ_l λ_l Σ_k ‖C_l[k]‖² (H̃_lᵀ L_l H̃_l)_kk, one graph per layer."""
     value = 0.5 * float(np.sum((X - H @ product(factors)) ** 2))
     for layer, (W, lam) in enumerate(zip(graphs, lams, strict=True)):
         codes, C = reconstructed_codes(H, factors, layer), product(factors[: layer + 1])
@@ -67,7 +67,7 @@ def test_the_neighbor_graph_of_gnmf_is_the_published_one() -> None:
 
 
 def test_discriminant_nmf_ends_lower_than_its_multiplicative_updates() -> None:
-    """On most starts and on their mean: a reward for what lies apart leaves several minima far from each other."""
+    """On most starts and on average: the reward for scatter between classes leads to several distant minima."""
     ends = np.array([ends_of_discriminant_nmf(seed) for seed in range(6)])
     ours, theirs = ends.T
     assert np.sum(ours < theirs) >= 5

@@ -1,4 +1,4 @@
-"""The published algorithms of the models with a graph: that they are what they say they are."""
+"""Checks of the published algorithms of the models with a graph."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def labels(seed: int, n: int = 40) -> Array:
 
 
 def graphs_of(X: Array, seed: int, kind: str = "binary") -> list[Array]:
-    """Those of two attributes."""
+    """The graphs of two attributes."""
     return [wsf.label_graph(X, labels(seed + shift, len(X)), kind) for shift in (100, 200)]
 
 
@@ -152,7 +152,7 @@ def test_loss_of_the_top_layer_of_deep_wsf_never_rises(seed: int, signed: bool) 
 
 
 def test_the_published_sum_of_deep_wsf_may_rise() -> None:
-    # Never seen from the pre-trained starts above; here lower codes grow to explain more of X, and pay for it in (20).
+    # Not observed from the pretrained starts above; here lower codes grow to explain more of X, which raises (20).
     X, lams, rng = problem(0, signed=True), (1e-3, 1e-3), np.random.default_rng(0)
     codes = [rng.random((40, size)) for size in SIZES]
     factors = [rng.standard_normal((10, 30)), rng.standard_normal((RANK, 10))]

@@ -1,4 +1,4 @@
-"""What is known of samples: graphs as operators, penalties in every model that has them, labels of any kind."""
+"""Graphs as operators, graph penalties in every model that has them, and labels of every type."""
 
 import tracemalloc
 
@@ -164,7 +164,9 @@ def test_every_model_without_labels_or_weight_is_its_unsupervised_model(model, p
     weights = ("within_weight", "between_weight") if isinstance(model, DiscriminantNMF) else ("graph_weights",)
     if unknown == "weight 0" or isinstance(model, GNMF):
         model = clone(model).set_params(**dict.fromkeys(weights, 0.0))
-    model, plain = (clone(each).set_params(tol=0, max_iter=30) for each in (model, plain))  # NMF has a criterion more
+    model, plain = (
+        clone(each).set_params(tol=0, max_iter=30) for each in (model, plain)
+    )  # NMF has an additional stopping criterion
     assert np.array_equal(model.fit(X, y).components_, plain.fit(X).components_)
 
 
@@ -198,9 +200,9 @@ def test_a_larger_graph_weight_reduces_the_spread_within_classes():
 def test_a_given_graph_is_used():
     X = data()
     W = kneighbors_graph(X, 5)
-    by_itself = GNMF(4, random_state=0).fit(X)
+    from_neighbors = GNMF(4, random_state=0).fit(X)
     for graph in (W, W.toarray(), symmetric(W)):
-        assert np.array_equal(by_itself.components_, GNMF(4, random_state=0).fit(X, graph=graph).components_)
+        assert np.array_equal(from_neighbors.components_, GNMF(4, random_state=0).fit(X, graph=graph).components_)
 
 
 @pytest.mark.parametrize("X", [data(seed=1), data(seed=1).astype(np.float32), sparse.csr_array(data(seed=1))])

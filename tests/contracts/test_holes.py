@@ -1,4 +1,4 @@
-"""Entries that were not observed or count less: the fit is that of the others, in whatever form X comes."""
+"""Unobserved entries and entry weights: the fit is that of the observed entries, in every form of X."""
 
 import tracemalloc
 
@@ -18,7 +18,7 @@ small_masking = pytest.mark.parametrize("model", [m for m in SMALL if m._masks_n
 
 
 def holed(share=0.3, shape=(60, 25), dtype=np.float64, seed=0):
-    """Data of rank 4, the same with NaN, and where these are."""
+    """Data of rank 4, the same data with holes as NaN, and the mask of the holes."""
     rng = np.random.default_rng(seed)
     X = (rng.random((shape[0], 4)) @ rng.random((4, shape[1])) + 0.01 * rng.random(shape)).astype(dtype)
     hidden = rng.random(shape) < share
@@ -26,7 +26,7 @@ def holed(share=0.3, shape=(60, 25), dtype=np.float64, seed=0):
 
 
 def as_stored(X, hidden):
-    """A sparse matrix that stores what was observed."""
+    """A sparse matrix that stores the observed entries."""
     rows, columns = np.nonzero(~hidden)
     return sparse.csr_array((X[rows, columns], (rows, columns)), shape=X.shape)
 
@@ -62,7 +62,7 @@ def test_the_final_loss_is_that_of_the_observed_entries(model):
 def test_nan_unstored_entries_and_weights_of_zero_give_the_same_fit(model):
     X, Y, hidden = holed()
     model = clone(model).set_params(max_iter=5, tol=0)
-    known = known_of(model, Y)
+    known = needed_arguments(model, Y)
     fits = [
         clone(model).fit(Y),
         clone(model).fit(X, entry_weight=(~hidden).astype(float), **known),
@@ -79,14 +79,14 @@ def test_nan_unstored_entries_and_weights_of_zero_give_the_same_fit(model):
 def test_weights_of_one_give_the_fit_without_weights(model):
     X, _, _ = holed()
     model = clone(model).set_params(max_iter=5, tol=0)
-    weighted = clone(model).fit(X, entry_weight=np.ones_like(X), **known_of(model, X))
+    weighted = clone(model).fit(X, entry_weight=np.ones_like(X), **needed_arguments(model, X))
     plain = clone(model).fit(X)
     assert (weighted.loss_curve_ == plain.loss_curve_).all()
     assert (weighted.components_ == plain.components_).all()
 
 
 def test_a_weight_of_one_half_counts_half():
-    """A row of weight one half beside one of weight one has half its pull: as if the others were there twice."""
+    """Half of the rows with weight one half give the fit in which the other rows occur twice."""
     X, _, _ = holed(shape=(20, 15))
     weight = np.ones_like(X)
     weight[10:] = 0.5
@@ -145,8 +145,8 @@ def test_an_empty_row_of_ratings_has_zero_codes():
 def test_sparse_ratings_are_never_converted_to_a_dense_array():
     rng = np.random.default_rng(0)
     n, p, stored = 20_000, 2_000, 400_000
-    places = rng.integers(n, size=stored), rng.integers(p, size=stored)
-    ratings = sparse.csr_array((rng.random(stored), places), (n, p))
+    positions = rng.integers(n, size=stored), rng.integers(p, size=stored)
+    ratings = sparse.csr_array((rng.random(stored), positions), (n, p))
     NMF(4, max_iter=1, tol=0).fit(ratings[:50], entry_weight="stored")  # compile
     tracemalloc.start()
     NMF(4, random_state=0, max_iter=3, tol=0).fit(ratings, entry_weight="stored")
@@ -221,13 +221,13 @@ def test_neighbors_are_found_among_rows_with_holes():
     assert not np.allclose(clone(model).fit(np.nan_to_num(Y), graph=given).components_, model.components_)
 
 
-def known_of(model, Y):
-    """What a model must be told beside the weights."""
+def needed_arguments(model, Y):
+    """The arguments of `fit` that a model needs with weights."""
     return {"graph": nan_euclidean_neighbors(Y, model.n_neighbors)} if isinstance(model, GNMF) else {}
 
 
 def nan_euclidean_neighbors(Y, n_neighbors):
-    """Edges to the nearest rows by the columns that both have."""
+    """Edges to the nearest rows, by the columns that both rows have."""
     distances = nan_euclidean_distances(Y)
     np.fill_diagonal(distances, np.inf)
     nearest = np.argsort(distances, axis=1)[:, :n_neighbors]
@@ -253,26 +253,26 @@ row_by_row = pytest.mark.parametrize("model", LINEAR, ids=lambda m: type(m).__na
 
 
 @pytest.fixture
-def little(monkeypatch):
-    """Whatever was observed counts as little."""
+def always_sparsely_observed(monkeypatch):
+    """Every matrix with holes counts as sparsely observed."""
     monkeypatch.setattr(holes, "SPARSELY_OBSERVED", 1.1)
 
 
 @row_by_row
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.usefixtures("little")
+@pytest.mark.usefixtures("always_sparsely_observed")
 def test_the_loss_of_a_row_by_row_fit_never_rises(model, dtype):
     X, Y, _ = holed(0.5, dtype=dtype)
     losses = clone(model).set_params(max_iter=30, tol=0).fit(Y).loss_curve_
     allowed = 1e-13 if dtype == np.float64 else 1e-7
     assert (np.diff(losses) <= allowed * np.sum(X**2)).all()
-    if dtype == np.float64:  # in single precision a start may already be as low as rounding allows
+    if dtype == np.float64:  # in single precision, the start may already be optimal up to rounding
         assert losses[-1] < losses[0]
 
 
 @pytest.mark.parametrize("model", [m for m in LINEAR if type(m) is not DeepNSNMF], ids=lambda m: type(m).__name__)
 def test_a_row_by_row_fit_is_as_good_as_one_with_completed_rows(model, monkeypatch):
-    """Smoothed and deep, the two end in different minima."""
+    """DeepNSNMF is left out: its two fits end in different minima."""
     X, Y, hidden = holed(0.3, (100, 40))
     fits = []
     for share in (0, 1.1):
@@ -282,7 +282,7 @@ def test_a_row_by_row_fit_is_as_good_as_one_with_completed_rows(model, monkeypat
     assert by_rows <= 1.05 * completed
 
 
-@pytest.mark.usefixtures("little")
+@pytest.mark.usefixtures("always_sparsely_observed")
 def test_weights_count_in_a_row_by_row_fit():
     X, _, hidden = holed()
     weight = sparse.csr_array(np.where(hidden, 0, np.random.default_rng(1).random(X.shape)))
@@ -310,8 +310,8 @@ def test_weights_that_are_all_tiny_are_refused(weight, form):
 @pytest.mark.parametrize("weight", [1e-300, 1e-30])
 def test_a_tiny_weight_among_others_counts_as_a_weight_of_zero(weight):
     X, _, hidden = holed()
-    little, nothing = (np.where(hidden, least, 1.0) for least in (weight, 0.0))
-    one, other = (NMF(4, random_state=0).fit(X, entry_weight=weights) for weights in (little, nothing))
+    tiny, zero = (np.where(hidden, least, 1.0) for least in (weight, 0.0))
+    one, other = (NMF(4, random_state=0).fit(X, entry_weight=weights) for weights in (tiny, zero))
     assert np.allclose(one.components_, other.components_, rtol=1e-9, atol=1e-12)
 
 

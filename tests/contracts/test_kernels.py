@@ -1,4 +1,4 @@
-"""The compiled loops: each computes what its plain twin does, for rows that do not see each other."""
+"""The compiled loops: each gives the results of its plain twin, for independent rows."""
 
 import subprocess
 import sys
@@ -24,14 +24,14 @@ DTYPES = [np.float64, np.float32]
 
 
 def quadratic(rng, n_rows=130, order=7, dtype=np.float64):
-    """A Gram matrix, linear terms of either sign, and nonnegative rows to start from."""
+    """Nonnegative rows to start from, a Gram matrix, and linear terms of both signs."""
     D = rng.standard_normal((order, order + 3))
     F, H = rng.standard_normal((n_rows, order)), np.maximum(rng.standard_normal((n_rows, order)), 0)
     return H.astype(dtype), (D @ D.T).astype(dtype), F.astype(dtype)
 
 
 def observed(rng, dtype):
-    """Rows of which a third is stored, one of them empty, and weights."""
+    """Rows with a third of their entries stored, one of them empty, and weights."""
     X = sparse.random_array((40, 25), density=0.3, format="lil", rng=rng)
     X[3] = 0
     X = X.tocsr().astype(dtype)
@@ -43,8 +43,8 @@ def rows_arguments(rng, dtype):
     return H, G, F, 4
 
 
-def finish_arguments(rng, dtype):
-    H, G, F = quadratic(rng)  # codes are always finished in double precision
+def polish_arguments(rng, dtype):
+    H, G, F = quadratic(rng)  # codes are always polished in double precision
     return descend_rows(H, G, F, 20)[0], G, F, 1e-10
 
 
@@ -65,7 +65,7 @@ def observed_arguments(rng, dtype):
 
 ARGUMENTS = {
     descend_rows: rows_arguments,
-    polish_rows: finish_arguments,
+    polish_rows: polish_arguments,
     first_maxima: maxima_arguments,
     sampled_products: products_arguments,
     descend_observed: observed_arguments,
@@ -144,7 +144,7 @@ def test_descent_accepts_any_memory_order_and_keeps_it(layout, other):
     expected, expected_violation = descend_rows(H, G, F, 3)
     assert np.array_equal(found, expected)
     assert violation == expected_violation
-    assert np.array_equal(given, H)  # the rows given are left as they were
+    assert np.array_equal(given, H)  # the given rows are not changed
     assert found.flags.f_contiguous == (layout == "F")
 
 
@@ -163,7 +163,7 @@ def test_threads_that_compile_at_the_same_time_share_one_function():
 
 def test_a_loop_runs_without_a_writable_cache():
     names = {}
-    exec("def double(x): return 2 * x", names)  # it has no file that numba could keep machine code beside
+    exec("def double(x): return 2 * x", names)  # it has no source file, so numba cannot cache it
     with pytest.raises(RuntimeError, match="cannot cache"):
         numba.njit(cache=True)(names["double"])
     assert CompiledLoop(names["double"])(21) == 42

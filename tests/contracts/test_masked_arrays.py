@@ -1,4 +1,4 @@
-"""Masks of `numpy.ma`: a masked entry is a hole, and is never read."""
+"""Masks of `numpy.ma`: a masked entry is a hole, and its value is never used."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ MASKED = "masked entries"
 
 
 def masked(dtype=np.float64):
-    """Data with nonsense below the mask, and the same data with NaN there."""
+    """Data with wrong values under the mask, and the same data with NaN there."""
     X = np.round(10 * data(*SHAPE)).astype(dtype)
     holed = np.where(HIDDEN, np.nan, X.astype(np.float32 if dtype == np.float32 else np.float64))
     return np.ma.masked_array(np.where(HIDDEN, 99, X).astype(dtype), HIDDEN), holed

@@ -1,4 +1,4 @@
-"""Neighbors of samples among ties: the same from every form of X, and the first ones of equally near samples."""
+"""Nearest neighbors with ties: the same for every form of X, and the first ones of equally near samples."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ TIED = {
 
 
 def nearest_by_index(X, n_neighbors):
-    """From all pairs, in plain words: nine digits of the distance, then the index."""
+    """The neighbors from all pairs, ordered by nine digits of the distance and then by index."""
     squared = np.square(X[:, None].astype(np.float64) - X).sum(axis=2)
     np.fill_diagonal(squared, np.inf)
     digits = np.array([[float(f"{value:.9g}") for value in row] for row in squared])

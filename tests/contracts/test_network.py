@@ -1,4 +1,4 @@
-"""Flenner & Hunter's network: its pooling, its energy, its labels, its holes."""
+"""Flenner & Hunter's network: pooling, energy, labels and holes."""
 
 import tracemalloc
 
@@ -114,7 +114,7 @@ def random_start(seed):
     return [rng.random((60, 6)), rng.random((60, 4))], factors, rng.random((4, 3))
 
 
-PUBLISHED = (np.eye(3)[LABELS], LABELS >= 0, 0.1, 3, GROUPS)  # labels, which are known, λ, width, groups
+PUBLISHED = (np.eye(3)[LABELS], LABELS >= 0, 0.1, 3, GROUPS)  # labels, mask of the known ones, λ, width, groups
 
 
 @pytest.mark.parametrize("backprop", [True, False])
@@ -145,7 +145,7 @@ def test_the_library_ends_lower_than_the_published_algorithm(backprop, seed):
 
 
 def at_unit_scale(codes, factors):
-    """The same fit to the data with unit rows in Z_1: as published, the energy is small where the codes are."""
+    """The same reconstruction with unit rows in Z_1: the published energy decreases with the scale of the codes."""
     scale = np.linalg.norm(factors[0], axis=1)
     return [codes[0] * scale, codes[1]], [factors[0] / scale[:, None], factors[1] * scale]
 
@@ -179,7 +179,7 @@ def test_ssnmf_without_labels_is_as_good_as_nmf():
 
 
 def problem_with_classes(n=150):
-    """Rows of three classes in order, and labels of every tenth."""
+    """Rows of three classes in order, and the labels of every tenth row."""
     rng = np.random.default_rng(0)
     truth = np.repeat([0, 1, 2], n // 3)
     X = rng.random((3, 20))[truth] ** 4 + 0.2 * rng.random((n, 20))
@@ -210,7 +210,7 @@ def test_labels_may_be_text_or_integers_with_three_marks_for_unknown_ones(kind, 
 
 def test_transduction_keeps_known_labels_and_fills_in_the_others():
     X, truth, y = problem_with_classes()
-    y[0] = 2  # a mistake is kept too
+    y[0] = 2  # a wrong label is kept too
     model = DeepNMFNetwork((6, 5), random_state=0).fit(X, y)
     known = y >= 0
     assert np.array_equal(model.transduction_[known], y[known])
@@ -332,7 +332,7 @@ def test_holes_in_several_blocks_give_the_same_bits_with_one_and_two_threads(dty
     assert results[0].components_.dtype == results[0].transform(X).dtype == dtype
 
 
-# ----------------------------------------------------------------------------------------------- in company
+# ----------------------------------------------------------------------------------------------- pipelines and starts
 
 
 def test_groups_are_routed_through_a_pipeline():

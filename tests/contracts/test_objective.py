@@ -1,4 +1,4 @@
-"""The Gram form: blocks, penalties and losses against the formulas they stand for."""
+"""Blocks, penalties and losses in Gram form agree with their formulas."""
 
 import numpy as np
 import pytest

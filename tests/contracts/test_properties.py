@@ -1,6 +1,6 @@
-"""Whatever is valid is fitted: models, shapes, sizes, precisions, orders, sparsity, holes and labels drawn at random.
+"""Random models, shapes, sizes, precisions, memory orders, sparsity, holes and labels give valid fits.
 
-`DEEPNMF_EXAMPLES=10000 pytest -m slow -n auto tests/contracts/test_properties.py` draws as many fits.
+`DEEPNMF_EXAMPLES=10000 pytest -m slow -n auto tests/contracts/test_properties.py` runs that many fits.
 """
 
 import os
@@ -27,7 +27,7 @@ TOLERANCE = {"float64": 1e-9, "float32": 2e-4}
 
 @dataclass(frozen=True)
 class Case:
-    """A model and data that suit it."""
+    """A model and valid data for it."""
 
     model: Any
     X: Any
@@ -42,17 +42,17 @@ class Case:
 @st.composite
 def cases(draw):
     model = clone(draw(st.sampled_from(VARIANTS)))
-    n, p = draw(st.integers(7, 30)), draw(st.integers(1, 20))  # GNMF asks each for five others
+    n, p = draw(st.integers(7, 30)), draw(st.integers(1, 20))  # GNMF needs five neighbors for each row
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     X = rng.gamma(draw(st.sampled_from([0.2, 1.0, 5.0])), size=(n, p))
     X[rng.random((n, p)) < draw(st.sampled_from([0.0, 0.5, 0.9]))] = 0
-    X[0, 0] = 1  # nor is a matrix of nothing that counts beside the units of an activation
+    X[0, 0] = 1  # a matrix that is negligible in the units of an activation is refused
     X *= draw(st.sampled_from([1e-3, 1.0, 1e4]))
     X = X.astype(draw(st.sampled_from(["float64", "float32"])))
     model.set_params(**_sizes(draw, model), max_iter=draw(st.integers(1, 12)))
     y = rng.integers(-1, 3, n)
     y[:2] = 0, 1  # a single class is refused
-    return Case(model, _formed(draw, X, model, rng), draw(st.sampled_from([y, None])))
+    return Case(model, _in_some_form(draw, X, model, rng), draw(st.sampled_from([y, None])))
 
 
 def _sizes(draw, model):
@@ -62,12 +62,12 @@ def _sizes(draw, model):
     depth = 1 if getattr(model, "paths", "") == "shallow" else draw(st.integers(1, 3))
     sizes = {"layer_sizes": tuple(draw(size) for _ in range(depth))}
     for name, value in model.get_params().items():
-        if name != "layer_sizes" and isinstance(value, tuple):  # one a layer
+        if name != "layer_sizes" and isinstance(value, tuple):  # one value per layer
             sizes[name] = type(model)().get_params()[name]
     return sizes
 
 
-def _formed(draw, X, model, rng):
+def _in_some_form(draw, X, model, rng):
     form = draw(st.sampled_from(["C", "F", "csr", "csc", "holes"]))
     if form == "holes" and model._masks_nan:
         holed = np.where(rng.random(X.shape) < 0.2, np.nan, X)
@@ -87,7 +87,7 @@ def check(case):
     losses = np.asarray(model.loss_curve_)
     assert np.isfinite(losses).all()
     slack = 1e-9 if str(case.X.dtype) == "float64" else 1e-5
-    size = max(_sqnorm(case.X), _fed(case))
+    size = max(_sqnorm(case.X), _top_input_sqnorm(case))
     assert (np.diff(losses) <= slack * max(size, abs(losses[0]))).all()
     codes = model.transform(case.X)
     assert np.isfinite(codes).all()
@@ -96,8 +96,8 @@ def check(case):
     assert model.inverse_transform(codes).shape == case.X.shape
 
 
-def _fed(case):
-    """What the top layer of a multilayer model is fed with, whose loss it is: roots of codes, of any size up to one."""
+def _top_input_sqnorm(case):
+    """A bound on ‖input‖² of the top layer of a multilayer model with roots: their loss is relative to it."""
     return float(case.X.size) if getattr(case.model, "activation", "") == "square" else 0.0
 
 
@@ -123,7 +123,7 @@ def test_thousands_of_fits_are_sound(case):
 
 @pytest.mark.parametrize("sizes", [(4, 5, 1), (1, 2, 1)])
 def test_a_step_that_overflows_is_undone_without_a_warning(sizes):
-    """Found by the test above: a step on codes, and one on factors that left -6e222 of a sum of squares."""
+    """Found by the test above: a step of the codes, and one of the factors that gave a sum of squares of -6e222."""
     column = [1.04849546e-04, 1.15482609e-10, 3.56783093e-04, 8.21561528e-05, 4.74785087e-05, 2.06818385e-04]
     X = np.array([*column, 5.15636535e-04])[:, None]
     model = DeepSemiNMF(sizes, activation="square", init="kmeans", max_iter=5, random_state=0)
@@ -156,7 +156,7 @@ def test_a_feature_too_small_for_its_precision_is_treated_as_zero():
 
 
 def test_a_feature_with_negligible_codes_does_not_change():
-    """Found by generated fits: it grew to 1e41, beside codes that made nothing of it."""
+    """Found by generated fits: it grew to 1e41, because its codes were negligible."""
     X = np.zeros((7, 13), np.float32)
     X[[0, 1, 2, 5, 6], [0, 4, 1, 8, 4]] = 1e-3, 9.4225328e-10, 1.9337003e-04, 2.3375667e-07, 8.0803929e-06
     X[3, [0, 1, 5]] = 1.2048291e-07, 3.1878801e-06, 1.0175767e-04
@@ -167,7 +167,7 @@ def test_a_feature_with_negligible_codes_does_not_change():
 
 
 def test_smoothed_features_have_unit_norm_below_an_activation_too():
-    """Found by generated fits: a row of 2e-15 got unit norm, and what smoothing adds to it became infinite."""
+    """Found by generated fits: a row of norm 2e-15 was scaled to unit norm, and its smoothed part became infinite."""
     X = np.array([[1e-3, 0, 1.9806663e-05, 0, 0, 0, 0]], np.float32).T
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
@@ -175,7 +175,7 @@ def test_smoothed_features_have_unit_norm_below_an_activation_too():
 
 
 def test_codes_of_a_negligible_feature_do_not_change():
-    """Found by generated fits: they were divided by a curvature of 1e-45, the smallest number there is."""
+    """Found by generated fits: they were divided by a curvature of 1e-45, the smallest positive number."""
     X = np.array([[np.nan, 0, 2850.7422, 0, np.nan, 10183.476, 23392.957, 12639.959]], np.float32).T
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
@@ -202,7 +202,7 @@ FROM_A_START = settings(max_examples=30, deadline=None, suppress_health_check=SH
 
 @dataclass(frozen=True)
 class Begun:
-    """A model, data and labels, and a start."""
+    """A model, data and labels, and a custom start."""
 
     model: Any
     X: Any
@@ -218,11 +218,11 @@ class Begun:
         return cls(case.model, case.X, case.y, learnt.codes_[-1], learnt.factors_)
 
     def fitted(self, rows=slice(None), columns=slice(None), scale=1.0):
-        """Fit to what is permuted and scaled, from the start permuted and scaled alike."""
+        """Fit permuted and scaled data from a start that is permuted and scaled in the same way."""
         lowest, *upper = self.factors
         start = {"factors": [lowest[:, columns], *upper]}
         model = clone(self.model)
-        if isinstance(model, NMF):  # scikit-learn's names
+        if isinstance(model, NMF):  # with the names of scikit-learn
             model.set_params(init="custom")
             start = {"W": scale * self.codes[rows], "H": lowest[:, columns]}
         with warnings.catch_warnings():

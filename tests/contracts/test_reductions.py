@@ -1,4 +1,4 @@
-"""Where one model is another."""
+"""Special cases in which one model is equal to another."""
 
 import numpy as np
 import pytest

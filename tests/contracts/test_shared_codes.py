@@ -1,4 +1,4 @@
-"""CNMF: labeled samples of one class share one code, and the loss is that of the samples."""
+"""CNMF: the labeled samples of a class share one code, and the loss is that of the samples."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ HIDDEN = np.random.default_rng(3).random(X.shape) < 0.3
 
 
 def with_holes(form):
-    """Data with entries that were not observed, and what `fit` is told of them, in every form that there is."""
+    """Data with unobserved entries in one of three forms, and the `entry_weight` of `fit`."""
     seen = np.where(HIDDEN, 0.0, 1.0)
     stored = sparse.csr_array((X[~HIDDEN], np.nonzero(~HIDDEN)), shape=X.shape)
     return {"NaN": (np.where(HIDDEN, np.nan, X), None), "weights": (X, seen), "stored": (stored, "stored")}[form]
@@ -71,7 +71,7 @@ def test_with_holes_the_loss_is_that_of_the_observed_entries_and_never_rises(for
 
 
 def test_codes_of_classes_with_holes_are_nonnegative_least_squares():
-    """Nonnegative least squares over all that was seen of a class."""
+    """Nonnegative least squares over all observed entries of a class."""
     holed, _ = with_holes("NaN")
     model = CNMF(4, random_state=0, tol=1e-12, max_iter=20_000).fit(holed, LABELS)
     for label in (0, 3, 7):
@@ -120,7 +120,7 @@ def test_cnmf_ends_at_least_as_low_as_the_published_algorithm_from_the_same_star
     rng = np.random.default_rng(seed)
     A, Z = cnmf.indicator(LABELS), rng.random((4, X.shape[1]))
     V = rng.random((A.shape[1], 4))
-    V, Z, _ = cnmf.cnmf(X, A, V, Z, 20)  # two methods may part at a start that has nothing to do with the data
+    V, Z, _ = cnmf.cnmf(X, A, V, Z, 20)  # from a start far from the data, the two methods may end in different minima
     *_, losses = cnmf.cnmf(X, A, V, Z, 500)
     model = CNMF(4, init="custom", max_iter=500, tol=1e-7).fit(X, LABELS, factors=[Z])
     assert model.loss_curve_[-1] <= losses[-1] * (1 + 1e-6)

@@ -1,4 +1,4 @@
-"""Numbers of any size, rows that say nothing new, and nothing at all: sound results, and no warning on the way."""
+"""Data of any magnitude, and degenerate data, give finite results without warnings."""
 
 import warnings
 from itertools import pairwise
@@ -17,12 +17,12 @@ from deepnmf.objective import Chain, Statistics
 
 N = 24
 LABELS = np.where(np.arange(N) % 2, np.arange(N) % 3, -1)
-PROMISED = [("float64", 1e150), ("float64", 1e-150), ("float32", 1e30), ("float32", 1e-30)]
+LIMITS = [("float64", 1e150), ("float64", 1e-150), ("float32", 1e30), ("float32", 1e-30)]
 EXPONENTS = [("float64", 496), ("float64", -496), ("float32", 96), ("float32", -96)]  # 2^496 is 2e149, 2^96 8e28
 
 
 def is_penalized(model):
-    """Whether a weight stands beside the fit that is not one of the fit's own units."""
+    """Whether the model has a weight that is not relative to the units of the fit."""
     values = model.get_params()
     return bool(values.get("alpha_W")) or "label_weight" in values or values.get("penalty") in ("L", "RL1", "RL2")
 
@@ -45,7 +45,7 @@ def is_finite(model):
 
 
 def scaled(X, exponent):
-    """By a power of two, which changes no digit; what was 0 stays 0."""
+    """Multiply X by a power of two, which is exact."""
     return np.ldexp(X, exponent).astype(X.dtype)
 
 
@@ -66,7 +66,7 @@ def test_data_in_other_units_have_the_same_model_in_other_units(model, dtype, ex
         assert np.array_equal(other.inverse_transform(others), scaled(ordinary.inverse_transform(codes), exponent))
 
 
-@pytest.mark.parametrize(("dtype", "size"), PROMISED)
+@pytest.mark.parametrize(("dtype", "size"), LIMITS)
 @pytest.mark.parametrize("model", [model for model in EXACT if model in SMALL], ids=name_of)
 def test_data_at_the_limits_of_the_supported_range_are_fitted(model, dtype, size):
     X = data(N, 10)
@@ -100,7 +100,7 @@ def test_a_model_that_depends_on_units_refuses_new_rows_that_must_be_scaled():
         model.transform(scaled(X, 496))
 
 
-WEIGHTED = [  # with the powers of the unit that codes and factors are divided by
+WEIGHTED = [  # with the powers of the unit by which codes and factors are divided
     (NMF(3, alpha_W=1e-3, alpha_H=2e-3, l1_ratio=0.5), 1 / 2, [1 / 2]),
     (SparseDeepNMF((6, 3), penalty="L", feature_penalty=(0.1, 0.2)), 0, [1 / 2, 1 / 2]),
     (SparseDeepNMF((6, 3), penalty="R", code_penalty=0.3), 1, [0, 0]),
@@ -129,7 +129,7 @@ def test_penalties_are_in_the_units_of_the_data(model, codes_power, factor_power
 @pytest.mark.parametrize("exponent", [496, 144])
 def test_a_penalized_model_is_fitted_in_the_units_of_the_data(exponent):
     X = scaled(data(N, 10), exponent)
-    weight = np.ldexp(1e-3, exponent)  # for it to be felt
+    weight = np.ldexp(1e-3, exponent)  # large enough to change the fit
     model = fitted(NMF(3, alpha_W=weight, l1_ratio=0.5, random_state=0), X, max_iter=200, tol=1e-9)
     H, Z = model.codes_[-1], model.components_
     penalty = sum(weight * count * (0.5 * V.sum() + 0.25 * np.sum(V**2)) for V, count in ((H, 10), (Z, N)))
@@ -142,10 +142,10 @@ def test_label_weights_are_in_the_units_of_the_data(monkeypatch):
     X, model = scaled(data(N, 10), 14), SSNMF(4, label_weight=1e7, random_state=0)
     plain = fitted(model, X, max_iter=30)
     monkeypatch.setattr("deepnmf.engines.choice.MAX_RMS", {"float64": 2.0**5})
-    in_units = fitted(model, X, max_iter=30)
-    assert in_units._unit != 1
-    assert in_units.label_factor_ == pytest.approx(plain.label_factor_, rel=1e-6)
-    assert in_units.predict_proba(X) == pytest.approx(plain.predict_proba(X), rel=1e-4)
+    scaled_fit = fitted(model, X, max_iter=30)
+    assert scaled_fit._unit != 1
+    assert scaled_fit.label_factor_ == pytest.approx(plain.label_factor_, rel=1e-6)
+    assert scaled_fit.predict_proba(X) == pytest.approx(plain.predict_proba(X), rel=1e-4)
 
 
 @pytest.mark.parametrize("model", [NMF(3, alpha_W=0.1), SSNMF(3), SparseDeepNMF((6, 3), penalty="RL1")], ids=name_of)

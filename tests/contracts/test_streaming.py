@@ -1,4 +1,4 @@
-"""Rows that are read block by block: the same bits as in memory, wherever the rows are."""
+"""Rows that are read block by block give the same bits as rows in memory."""
 
 import os
 
@@ -19,7 +19,7 @@ streaming_models = pytest.mark.parametrize(
 
 
 class H5Like:
-    """What h5py offers: a shape, a type, and rows by slices."""
+    """The interface of h5py: a shape, a dtype, and rows by slicing."""
 
     def __init__(self, X):
         self.X, self.shape, self.dtype, self.reads = X, X.shape, X.dtype, []
@@ -34,7 +34,7 @@ H5Like.__module__ = "h5py._hl.dataset"
 
 @pytest.fixture
 def on_disk(tmp_path, monkeypatch):
-    """Write a matrix and read it in several blocks."""
+    """Return a function that writes a matrix to a file, which is read in several blocks."""
     monkeypatch.setattr(memory, "BLOCK_BYTES", 2**11)
 
     def write(X, name="X.npy"):
@@ -183,8 +183,8 @@ def test_blocks_are_read_ahead_in_order():
         read.append(item)
         return item
 
-    taken = []
+    received = []
     for item in read_ahead(slow, range(20)):
-        taken.append(item)
-        assert len(read) <= len(taken) + 6
-    assert taken == list(range(20))
+        received.append(item)
+        assert len(read) <= len(received) + 6
+    assert received == list(range(20))

@@ -1,4 +1,4 @@
-"""The start's singular vectors against LAPACK's."""
+"""The singular vectors of the initialization agree with those of LAPACK."""
 
 import tracemalloc
 
@@ -52,4 +52,4 @@ def test_the_initialization_of_many_rows_needs_less_memory_than_the_data():
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-    assert peak < X.nbytes  # the codes alone are a fifth of it
+    assert peak < X.nbytes  # the codes alone need a fifth of it

@@ -1,4 +1,4 @@
-"""GDNMF and GD²NMF: what the parts are, where the model is another, and what labels do."""
+"""GDNMF and GD²NMF: the parts of the model, its special cases, and labels."""
 
 import pickle
 
@@ -17,17 +17,17 @@ TIGHT = {"random_state": 0, "tol": 1e-7, "max_iter": 2000}
 
 
 def groups(n=90, p=30, seed=0):
-    """Rows of three kinds, and a label for each."""
+    """Rows of three classes, and their labels."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 3
     return rng.gamma(1.0, size=(3, p))[y] * (0.5 + rng.random((n, 1))) + 0.2 * rng.random((n, p)), y
 
 
-def partly_known(y, every=5):
+def with_unknown_labels(y, every=5):
     return np.where(np.arange(len(y)) % every < 1, y, -1)
 
 
-# ------------------------------------------------------------------------------------- its parts
+# ------------------------------------------------------------------------------------- parts
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_encoding_reaches_about_the_error_of_the_fit():
     assert np.linalg.norm(X - model.inverse_transform(model.transform(X))) <= 1.02 * model.reconstruction_err_
 
 
-# ------------------------------------------------------------------------------ where it is another
+# ------------------------------------------------------------------------------ special cases
 
 
 @pytest.mark.parametrize(
@@ -101,12 +101,12 @@ def test_gdnmf_without_the_deep_path_continues_from_nmf():
 
 @pytest.mark.parametrize("activation", ["identity", "relu"])
 def test_gdnmf_with_a_linear_map_is_ssnmf_of_the_top_rank(activation):
-    """X ≈ G (S^R S_1 F̂_1 + W) and Y ≈ G (S^R U + V): one pair of matrices beside the codes."""
+    """X ≈ G (S^R S_1 F̂_1 + W) and Y ≈ G (S^R U + V): one matrix each for data and labels."""
     X, y = groups()
-    model = GDNMF((8, 4), activation=activation, label_weight=0.5, **RUN).fit(X, partly_known(y))
+    model = GDNMF((8, 4), activation=activation, label_weight=0.5, **RUN).fit(X, with_unknown_labels(y))
     (_, R), (U, V), G = model.factors_, model.label_factors_, model.codes_[-1]
     Z, B = R @ model.factors_[0] + model.shallow_components_, R @ U + V
-    known = partly_known(y) >= 0
+    known = with_unknown_labels(y) >= 0
     residual = np.eye(3)[y[known]] - G[known] @ B
     assert np.allclose(model.components_, Z)
     assert model.loss_curve_[-1] == pytest.approx(0.5 * np.sum((X - G @ Z) ** 2) + 0.25 * np.sum(residual**2), rel=1e-9)
@@ -114,21 +114,21 @@ def test_gdnmf_with_a_linear_map_is_ssnmf_of_the_top_rank(activation):
 
 def test_a_label_weight_of_zero_does_not_change_the_codes():
     X, y = groups()
-    with_labels = GDNMF((8, 4), label_weight=0, **RUN).fit(X, partly_known(y))
+    with_labels = GDNMF((8, 4), label_weight=0, **RUN).fit(X, with_unknown_labels(y))
     without = GDNMF((8, 4), **RUN).fit(X)
     assert np.array_equal(with_labels.codes_[-1], without.codes_[-1])
     assert np.array_equal(with_labels.loss_curve_, without.loss_curve_)
     assert np.mean(with_labels.transduction_ == y) > 0.9
 
 
-# --------------------------------------------------------------------------------------- its labels
+# --------------------------------------------------------------------------------------- labels
 
 
 @pytest.mark.parametrize("paths", ["both", "deep", "shallow"])
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_few_labels_predict_the_others(paths, container):
     X, y = groups()
-    model = GDNMF((8, 4), paths=paths, random_state=0).fit(container(X), partly_known(y))
+    model = GDNMF((8, 4), paths=paths, random_state=0).fit(container(X), with_unknown_labels(y))
     assert np.mean(model.transduction_ == y) > 0.95
     assert np.mean(model.predict(container(groups()[0][::-1])) == y[::-1]) > 0.95
     assert model.decision_function(X).shape == (90, 3)
@@ -137,7 +137,11 @@ def test_few_labels_predict_the_others(paths, container):
 @pytest.mark.parametrize("weight", [1e-4, 1.0, 1e3])
 def test_the_loss_never_rises_with_labels_of_any_weight(weight):
     X, y = groups()
-    curve = GDNMF((8, 4), label_weight=weight, random_state=0, tol=0, max_iter=60).fit(X, partly_known(y)).loss_curve_
+    curve = (
+        GDNMF((8, 4), label_weight=weight, random_state=0, tol=0, max_iter=60)
+        .fit(X, with_unknown_labels(y))
+        .loss_curve_
+    )
     assert (np.diff(curve) <= 1e-12 * np.sum(X**2)).all()
 
 
@@ -149,7 +153,7 @@ def test_the_loss_never_rises_with_labels_of_any_weight(weight):
 def test_labels_keep_their_names_in_a_file(names, unknown, tmp_path):
     X, y = groups()
     labels = names[y]
-    labels[partly_known(y) < 0] = unknown
+    labels[with_unknown_labels(y) < 0] = unknown
     model = GDNMF((8, 4), **RUN).fit(X, labels)
     model.save(tmp_path / "model")
     for again in (deepnmf.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
@@ -157,7 +161,7 @@ def test_labels_keep_their_names_in_a_file(names, unknown, tmp_path):
         assert again.classes_.dtype == model.classes_.dtype
         assert np.array_equal(again.predict(X), model.predict(X))
         assert np.array_equal(again.transduction_, model.transduction_)
-    known = partly_known(y) >= 0
+    known = with_unknown_labels(y) >= 0
     assert (model.transduction_[known] == names[y][known]).all()
 
 

@@ -1,4 +1,4 @@
-"""warm_start: a fit goes on where the one before ended."""
+"""warm_start: a fit continues where the previous one ended."""
 
 import numpy as np
 import pytest
@@ -24,11 +24,11 @@ every_model = pytest.mark.parametrize("model", SMALL, ids=name_of)
 
 X = data(noise=0.3)
 LABELS = np.random.default_rng(1).choice([-1, 0, 1, 2], size=len(X))
-LIFTED = 1.001  # multiplicative steps never leave 0: zeros of their start are lifted a little
+LIFTED = 1.001  # multiplicative steps never leave 0, so zeros of their start are replaced by small numbers
 
 
 def has_one_loss(model):
-    """The layers of MultilayerNMF have a loss each, of what the layer below has become."""
+    """Each layer of MultilayerNMF has its own loss, which depends on the layer below."""
     return not isinstance(model, MultilayerNMF)
 
 
@@ -40,12 +40,12 @@ def warm(model, **changes):
 
 
 def starts_at_its_optimum(model):
-    """The truncated SVD is all there is to find."""
+    """The truncated SVD is already the optimum."""
     return isinstance(model, SemiNMF | DeepSemiNMF) and model.init == "svd" and is_linear(model)
 
 
-def need_not_gain(model):
-    """At an optimum, or where lower layers do not heed what their steps cost the upper ones."""
+def may_not_descend(model):
+    """Whether the model starts at its optimum, or lower layers ignore the loss of upper ones."""
     return starts_at_its_optimum(model) or not getattr(model, "backprop", True)
 
 
@@ -58,8 +58,8 @@ def slack(model):
 def test_a_warm_fit_starts_no_higher_than_the_previous_one_ended(model):
     model = warm(model, max_iter=20).fit(X, LABELS)
     for _ in range(2):
-        ended = model.loss_curve_[-1]
-        assert model.fit(X, LABELS).loss_curve_[0] <= slack(model) * ended
+        previous = model.loss_curve_[-1]
+        assert model.fit(X, LABELS).loss_curve_[0] <= slack(model) * previous
 
 
 @one_loss
@@ -68,7 +68,7 @@ def test_short_warm_fits_continue_to_descend(model):
     for _ in range(8):
         losses.append(model.fit(X, LABELS).loss_curve_[-1])
     assert (np.diff(losses) <= (slack(model) - 1) * losses[0]).all()
-    assert need_not_gain(model) or losses[-1] < losses[0] * (1 - 1e-6)
+    assert may_not_descend(model) or losses[-1] < losses[0] * (1 - 1e-6)
 
 
 @one_loss
@@ -76,8 +76,8 @@ def test_a_warm_fit_in_single_precision_continues_from_the_previous_one(model):
     if getattr(model, "activation", None) == "stanh" and isinstance(model, DeepSemiNMF):
         pytest.skip("codes below stanh are solved for anew, and rounded factors can lead them to another minimum")
     model = warm(model, max_iter=10).fit(X.astype(np.float32), LABELS)
-    ended = model.loss_curve_[-1]
-    assert model.fit(X.astype(np.float32), LABELS).loss_curve_[0] <= max(slack(model), 1 + 1e-4) * ended
+    previous = model.loss_curve_[-1]
+    assert model.fit(X.astype(np.float32), LABELS).loss_curve_[0] <= max(slack(model), 1 + 1e-4) * previous
     assert model.components_.dtype == np.float32
 
 
@@ -114,7 +114,7 @@ def other_sizes(model):
     return {name: 5 if name == "n_components" else (8, 5)}
 
 
-def unchanged(model, before):
+def assert_unchanged(model, before):
     assert model.__dict__.keys() == before.keys()
     assert all(model.__dict__[name] is before[name] for name in before)
 
@@ -127,7 +127,7 @@ def test_a_warm_fit_with_other_sizes_is_refused_and_changes_nothing(model):
         ValueError, match=r"warm_start=True .* have the shapes \[.*\(4, .*\], but the model needs \[.*\(5, "
     ):
         model.fit(X, LABELS)
-    unchanged(model, before)
+    assert_unchanged(model, before)
 
 
 @every_model
@@ -136,7 +136,7 @@ def test_a_warm_fit_of_data_with_other_columns_is_refused_and_changes_nothing(mo
     before = dict(model.__dict__)
     with pytest.raises(ValueError, match=r"warm_start=True .*24\).*, but the model needs .*23\).* for this X"):
         model.fit(X[:, :-1], LABELS)
-    unchanged(model, before)
+    assert_unchanged(model, before)
     assert model.transform(X).shape == (60, 4)
 
 
@@ -156,11 +156,11 @@ def test_a_warm_fit_with_other_paths_is_refused(change):
 
 def test_a_warm_fit_with_other_classes_continues_from_the_features():
     model = warm(GDNMF((8, 4), random_state=0), max_iter=20).fit(X, LABELS)
-    ended = model.reconstruction_err_
+    previous = model.reconstruction_err_
     model.fit(X, np.where(LABELS == 2, -1, LABELS))
     assert model.classes_.tolist() == [0, 1]
-    assert model.reconstruction_err_ <= 1.01 * ended
-    assert model.fit(X).reconstruction_err_ <= 1.01 * ended
+    assert model.reconstruction_err_ <= 1.01 * previous
+    assert model.fit(X).reconstruction_err_ <= 1.01 * previous
 
 
 @pytest.mark.parametrize(
@@ -186,9 +186,9 @@ def test_a_custom_start_takes_precedence_over_a_warm_start_and_is_needed_once():
 def test_a_loaded_model_continues_its_fit(model, tmp_path):
     model = warm(model, max_iter=20).fit(X)
     model.save(tmp_path / "model")
-    ended = model.loss_curve_[-1]
+    previous = model.loss_curve_[-1]
     loaded = deepnmf.load(tmp_path / "model").fit(X)
     model.fit(X)
-    if not isinstance(model, DeepNMFNetwork):  # its codes of every layer are not in the file
+    if not isinstance(model, DeepNMFNetwork):  # the file does not contain its codes of all layers
         assert np.allclose(loaded.loss_curve_, model.loss_curve_, rtol=1e-9)
-    assert loaded.loss_curve_[-1] <= ended * (1 + 1e-9) or not has_one_loss(model)
+    assert loaded.loss_curve_[-1] <= previous * (1 + 1e-9) or not has_one_loss(model)
