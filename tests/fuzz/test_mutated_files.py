@@ -23,7 +23,7 @@ A_PIECE = 2000
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Files of every way of being saved, and of the earlier format."""
+    """A file for each way in which models are saved, and files of the earlier format."""
     import pandas as pd
 
     folder, X = tmp_path_factory.mktemp("models"), data(20, 8)
@@ -45,7 +45,7 @@ def files(tmp_path_factory):
         model.save(path)
         parts = Parts.of(
             path.read_bytes()
-        )  # safetensors orders metadata by chance: a seed must mean the same file again
+        )  # safetensors orders metadata randomly, but a seed must give the same file again
         path.write_bytes(parts.with_entries(dict(sorted(parts.entries.items()))).sealed())
     for file in (TESTS / "earlier").glob("*.safetensors"):
         shutil.copy(file, folder)

@@ -1,4 +1,4 @@
-"""The energy of Flenner & Hunter's network, in every one of its arrays."""
+"""The energy of Flenner & Hunter's network as a function of each of its arrays."""
 
 import numpy as np
 
@@ -43,7 +43,7 @@ def case(depth: int, pool_size: int, holes: bool) -> Case:
 
 
 class OneThread:
-    """Workers for problems too small to share."""
+    """Workers with one thread, for small problems."""
 
     map = staticmethod(map)
 

@@ -47,7 +47,7 @@ def case(activation, depth, basis_depth, shallow=True, labels=True):
         return sums(a).value(model(a), LABEL_WEIGHT)
 
     def gradients(a):
-        return of_codes(a) | of_the_rest(a)
+        return of_codes(a) | of_factors(a)
 
     def of_codes(a):
         problem = CodesProblem.of(model(a), LABEL_WEIGHT, np.float64)
@@ -56,22 +56,22 @@ def case(activation, depth, basis_depth, shallow=True, labels=True):
         found = problem.backward(point, point.pull - rows.target)
         return {"G": found.top} | numbered("R", problem.features.factor_gradients(point.trace, found))
 
-    def of_the_rest(a):
+    def of_factors(a):
         m, s = model(a), sums(a)
-        basis = m.basis.backward(m.basis_trace, slope(s.basis_block(m), m.basis_trace.bottom.T).T)
-        found = {"S": slope(s.middle_block(m), a["S"]), "F": basis.top.T}
+        basis = m.basis.backward(m.basis_trace, gradient_of_block(s.basis_block(m), m.basis_trace.bottom.T).T)
+        found = {"S": gradient_of_block(s.middle_block(m), a["S"]), "F": basis.top.T}
         found |= numbered("L", m.basis.factor_gradients(m.basis_trace, basis))
         if shallow:
-            found["W"] = slope(s.shallow_block(m), a["W"])
+            found["W"] = gradient_of_block(s.shallow_block(m), a["W"])
         if labels:
-            found["P"] = LABEL_WEIGHT * slope(s.head_block(), a["P"])
+            found["P"] = LABEL_WEIGHT * gradient_of_block(s.head_block(), a["P"])
         return found
 
     return Case(arrays, value, gradients)
 
 
 def factors(rng, sizes):
-    """S^R_2..S^R_m or the transposes of S^L_2..S^L_m, columns summing to about 1: squares of squares explode."""
+    """S^R_2..S^R_m or the transposes of S^L_2..S^L_m; columns sum to about 1, or squares would explode."""
     return [2 * rng.random(shape) / shape[0] for shape in zip(sizes[1:], sizes, strict=False)]
 
 
@@ -79,7 +79,7 @@ def numbered(side, arrays):
     return {f"{side}{i}": array for i, array in enumerate(arrays)}
 
 
-def slope(block, Z):
+def gradient_of_block(block, Z):
     return block.curvature(Z) - block.linear
 
 

@@ -1,4 +1,4 @@
-"""GNMF on COIL-20: views of an object on a turntable are neighbors, and a graph of neighbors tells objects apart."""
+"""GNMF on COIL-20: views of an object on a turntable are neighbors, and a neighbor graph separates the objects."""
 
 import numpy as np
 import pytest

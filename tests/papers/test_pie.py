@@ -1,4 +1,4 @@
-"""CMU PIE, samples at unit norm: the papers' numbers."""
+"""The papers' numbers on CMU PIE, with samples of unit norm."""
 
 import pytest
 from sklearn.cluster import KMeans

@@ -1,4 +1,4 @@
-"""Deep Semi-NMF, section 6.1: points whose class is the sign of a product, told apart by their codes."""
+"""Deep Semi-NMF, section 6.1: codes separate points whose class is the sign of a product."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ def xor(distance, n, rng):
 
 
 def held_out_accuracy(encode, distance, labeled, seed=0):
-    """A linear probe on codes, trained on the first points with a label, scored on new ones."""
+    """The accuracy on new points of a linear classifier of codes that is trained on the first points."""
     rng = np.random.default_rng(seed)
     X, y = xor(distance, 400, rng)
     X_new, y_new = xor(distance, 2000, rng)

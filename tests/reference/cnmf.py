@@ -12,7 +12,7 @@ EPSILON = np.finfo(np.float64).eps  # a denominator is never 0
 
 
 def indicator(labels: Array) -> Array:
-    """A: one column a class, then one an unlabeled sample (label -1)."""
+    """A: one column per class, then one per unlabeled sample (label -1)."""
     classes = [c for c in np.unique(labels) if c != -1]
     unlabeled = np.flatnonzero(labels == -1)
     A = np.zeros((len(labels), len(classes) + len(unlabeled)))

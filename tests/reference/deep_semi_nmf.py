@@ -26,7 +26,7 @@ def negative(A: Array) -> Array:
 
 
 def pseudo_inverse(A: Array) -> Array:
-    """A†; singular values within rounding of 0 count as 0."""
+    """A†; singular values that are 0 up to rounding count as 0."""
     return np.linalg.pinv(A, rcond=max(A.shape) * np.finfo(np.float64).eps)
 
 

@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 
 def neighbor_graph(X: Array, n_neighbors: int = 5) -> Array:
-    """W, 0/1: an edge where one sample is among the nearest neighbors of the other; no sample is its own."""
+    """W, 0/1: an edge if one sample is among the nearest neighbors of the other; without self-edges."""
     distances = np.sum((X[:, None] - X[None]) ** 2, axis=2)
     np.fill_diagonal(distances, np.inf)
     A = np.zeros_like(distances)
@@ -87,14 +87,14 @@ def class_means(H: Array, y: Array) -> Array:
 
 
 def overall_mean(H: Array, y: Array) -> Array:
-    """M_t: in each labeled row the mean of them all; 0 in the others."""
+    """M_t: in each labeled row the mean of all labeled rows; 0 in the others."""
     means = np.zeros_like(H)
     means[y >= 0] = H[y >= 0].mean(axis=0)
     return means
 
 
 def scatter(H: Array, y: Array, gamma: float, delta: float) -> Array:
-    """γ Σ(h_i - m_c)² - δ Σ_c n_c(m_c - m)², one number a component."""
+    """γ Σ(h_i - m_c)² - δ Σ_c n_c(m_c - m)², one number per component."""
     M_w, M_t, labeled = class_means(H, y), overall_mean(H, y), y >= 0
     within = np.sum((H - M_w)[labeled] ** 2, axis=0)
     return gamma * within - delta * np.sum((M_w - M_t) ** 2, axis=0)
@@ -106,7 +106,7 @@ def discriminant_loss(X: Array, H: Array, Z: Array, y: Array, gamma: float, delt
 
 
 def discriminant_codes_gradient(X: Array, H: Array, Z: Array, y: Array, gamma: float, delta: float) -> Array:
-    """∂/∂H of it."""
+    """∂/∂H of the loss."""
     M_w, M_t = class_means(H, y), overall_mean(H, y)
     labeled_H = H * (y >= 0)[:, None]
     return (H @ Z - X) @ Z.T + gamma * (labeled_H - M_w) - delta * (M_w - M_t)
@@ -122,7 +122,7 @@ def update_discriminant_codes(X: Array, H: Array, Z: Array, y: Array, gamma: flo
 
 
 def update_discriminant_factor(X: Array, H: Array, Z: Array, y: Array, gamma: float, delta: float) -> Array:
-    """Before its rows come to unit norm: for any Z the loss has scatter_k ‖Z_k‖² where it has scatter_k."""
+    """The update before rows are scaled to unit norm: for any Z the loss has scatter_k ‖Z_k‖² in place of scatter_k."""
     weights = scatter(H, y, gamma, delta)[:, None]
     up = H.T @ X + np.maximum(-weights, 0) * Z
     down = H.T @ H @ Z + np.maximum(weights, 0) * Z

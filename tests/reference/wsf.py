@@ -33,7 +33,7 @@ def label_graph(X: Array, y: Array, kind: str = "binary", sigma: float = 1.0) ->
 
 
 def combined(graphs: Sequence[Array], lams: Sequence[float]) -> Array:
-    """Σ λ_i W_i: all that (21) needs to know of its graphs."""
+    """Σ λ_i W_i, the only function of the graphs that (21) needs."""
     return sum(lam * W for lam, W in zip(lams, graphs, strict=True))
 
 
