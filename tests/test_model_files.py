@@ -66,7 +66,7 @@ def labels_for(model):
 
 
 @pytest.mark.parametrize("model", SMALL, ids=name_of)
-def test_every_model_comes_back_with_the_same_bits_whichever_way_it_went(model, tmp_path):
+def test_every_model_is_restored_with_the_same_bits_from_a_file_pickle_and_joblib(model, tmp_path):
     X = data()
     fitted = clone(model).set_params(max_iter=5, tol=0).fit(X, labels_for(model))
     for way in (through_a_file, through_pickle, through_joblib):
@@ -110,7 +110,7 @@ def test_classes_keep_their_type(model, labels, tmp_path):
     assert through_a_file(model, tmp_path / "model").classes_.dtype == model.classes_.dtype
 
 
-def test_a_model_goes_on_with_batches_where_it_was(tmp_path):
+def test_a_loaded_model_continues_with_batches_where_it_stopped(tmp_path):
     first, second, third = np.array_split(data(), 3)
     model = NMF(3, random_state=0, max_iter=5).partial_fit(first).partial_fit(second)
     loaded = through_a_file(model, tmp_path / "model")
@@ -141,7 +141,7 @@ def test_any_text_may_name_a_feature(tmp_path):
     ],
     ids=["RandomState", "callable", "NaN", "other size", "not valid"],
 )
-def test_what_could_not_be_loaded_again_is_not_saved(changes, sentence, tmp_path):
+def test_a_model_that_could_not_be_loaded_again_is_not_saved(changes, sentence, tmp_path):
     model = NMF(3, random_state=0).fit(data()).set_params(**changes)
     with pytest.raises((TypeError, ValueError), match=sentence):
         model.save(tmp_path / "model")
@@ -183,7 +183,7 @@ def test_a_crash_while_saving_leaves_the_old_file_or_the_new_one(function, when,
     assert np.array_equal(load(path.read_bytes())["array"], np.full(1000, survivor))
 
 
-def test_an_interrupted_save_leaves_nothing_beside(tmp_path, monkeypatch):
+def test_an_interrupted_save_leaves_no_other_file(tmp_path, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
@@ -194,7 +194,7 @@ def test_an_interrupted_save_leaves_nothing_beside(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_link_and_the_permissions_of_a_file_stay(tmp_path):
+def test_a_link_and_the_permissions_of_a_file_are_kept(tmp_path):
     target, link = tmp_path / "target", tmp_path / "link"
     model = NMF(3, random_state=0).fit(data())
     model.save(target)
@@ -208,7 +208,7 @@ def test_a_link_and_the_permissions_of_a_file_stay(tmp_path):
 # ------------------------------------------------------------------------------------------- refusals
 
 
-def test_every_changed_byte_is_noticed(tiny, tmp_path):
+def test_every_changed_byte_is_detected(tiny, tmp_path):
     path = tmp_path / "model"
     for place in range(len(tiny)):
         path.write_bytes(tiny[:place] + bytes([tiny[place] ^ 1 << place % 8]) + tiny[place + 1 :])
@@ -216,7 +216,7 @@ def test_every_changed_byte_is_noticed(tiny, tmp_path):
             deepnmf.load(path)
 
 
-def test_every_truncated_file_is_noticed(tiny, tmp_path):
+def test_every_truncated_file_is_detected(tiny, tmp_path):
     path = tmp_path / "model"
     for length in range(0, len(tiny), 7):
         path.write_bytes(tiny[:length])
@@ -297,7 +297,7 @@ FORGED = {
 
 
 @pytest.mark.parametrize(("forge", "sentence"), FORGED.values(), ids=FORGED)
-def test_a_forged_file_is_refused_in_a_sentence_that_says_why(forge, sentence, network, tmp_path):
+def test_a_forged_file_is_refused_with_the_reason(forge, sentence, network, tmp_path):
     path = tmp_path / "model"
     path.write_bytes(forge(Parts.of(network)).sealed())
     with pytest.raises(ModelFileError, match=sentence) as refusal:
@@ -307,7 +307,7 @@ def test_a_forged_file_is_refused_in_a_sentence_that_says_why(forge, sentence, n
     assert "\n" not in str(refusal.value)
 
 
-def test_a_scale_that_has_no_square_is_refused(tiny, tmp_path):
+def test_a_scale_whose_square_overflows_is_refused(tiny, tmp_path):
     """Found by the fuzzer: codes of such a model were NaN."""
     path = tmp_path / "model"
     path.write_bytes(with_number(Parts.of(tiny), "scale.0", 1e308).sealed())
@@ -324,7 +324,7 @@ def test_a_memory_of_batches_without_factors_is_refused(tmp_path):
         deepnmf.load(path)
 
 
-def test_a_file_whose_header_promises_terabytes_is_refused(tmp_path):
+def test_a_file_whose_header_declares_terabytes_is_refused(tmp_path):
     (tmp_path / "model").write_bytes((2**42).to_bytes(8, "little") + b"{}")
     with pytest.raises(ModelFileError, match="its header would be 4398046511104 bytes long in 10"):
         deepnmf.load(tmp_path / "model")
@@ -343,7 +343,7 @@ def test_a_pipe_is_not_waited_for(tmp_path):
         deepnmf.load(tmp_path / "model")
 
 
-def test_a_file_that_pretends_to_be_an_earlier_one_must_fit_its_digest(network, tmp_path):
+def test_a_file_marked_with_an_earlier_format_must_match_its_digest(network, tmp_path):
     parts = Parts.of(network)
     entries = parts.entries
     entries["__metadata__"]["deepnmf"] = entries["__metadata__"]["deepnmf"].replace("deepnmf-2", "deepnmf-1")

@@ -40,7 +40,7 @@ def accuracy_on_unlabeled(model, labels, y):
 
 
 @pytest.mark.parametrize(("share", "least_nmi", "least_accuracy"), [(0.1, 0.94, 0.98), (0.3, 0.95, 0.99)])
-def test_few_labels_tell_the_faces_apart(at_unit_norm, share, least_nmi, least_accuracy):
+def test_few_labels_separate_the_faces(at_unit_norm, share, least_nmi, least_accuracy):
     X, y = at_unit_norm("pie_pose27")
     labels = partly_labeled(y, share)
     model = GDNMF(random_state=0).fit(X, labels)

@@ -32,7 +32,7 @@ def test_the_codes_of_new_points_are_linearly_separable(distance, labeled, least
     assert held_out_accuracy(deep, distance, labeled) >= least
 
 
-def test_the_points_themselves_and_two_linear_components_are_not():
+def test_the_points_and_two_linear_components_are_not_linearly_separable():
     assert held_out_accuracy(lambda X: lambda rows: rows, 3, 400) < 0.7
     assert held_out_accuracy(lambda X: SemiNMF(2, random_state=0).fit(X).transform, 3, 400) < 0.8
 
