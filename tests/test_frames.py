@@ -48,7 +48,7 @@ def test_missing_entries_of_a_frame_are_holes():
 
 
 @pytest.mark.anndata
-@pytest.mark.filterwarnings("ignore")  # anndata's own
+@pytest.mark.filterwarnings("ignore")  # warnings of anndata
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 def test_annotated_data_gets_codes_and_features_of_every_layer(form):
     anndata = pytest.importorskip("anndata", reason="anndata is not installed")

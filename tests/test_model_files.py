@@ -1,4 +1,4 @@
-"""Untrusted model files: nothing is lost, nothing is silently wrong, and a file is refused in one sentence."""
+"""Untrusted model files: no data are lost or silently wrong, and an invalid file is refused with an error."""
 
 import io
 import os
@@ -90,7 +90,7 @@ def test_files_of_an_earlier_format_are_read(path):
     expected = np.load(path.with_suffix(".npy"))
     codes = model.transform(earlier_data().astype(model.components_.dtype))
     assert codes.dtype == expected.dtype
-    # Another BLAS may round the last bits otherwise.
+    # Another BLAS may give other last bits.
     np.testing.assert_allclose(codes, expected, rtol=1e-5, atol=1e-6 * expected.max())
 
 
@@ -122,7 +122,7 @@ def test_any_text_may_name_a_feature(tmp_path):
     import pandas as pd
 
     names = ["", "a\0b", "\n", "é", "𝔘", "\ud800", '"', "x" * 1000, *(f"{j}" for j in range(16))]
-    columns = pd.Index(names, dtype=object)  # pandas 3 holds text as UTF-8, which has no lone surrogates
+    columns = pd.Index(names, dtype=object)  # pandas 3 stores text as UTF-8, which has no lone surrogates
     model = NMF(3, random_state=0).fit(pd.DataFrame(data(), columns=columns))
     assert list(through_a_file(model, tmp_path / "model").feature_names_in_) == names
 
@@ -240,7 +240,7 @@ def with_number(parts, name, number):
     return replace(parts, data=parts.data[:begin] + np.float64(number).tobytes() + parts.data[begin + 8 :])
 
 
-def with_said(parts, **fields):
+def with_fields(parts, **fields):
     return parts.with_description(parts.description | fields)
 
 
@@ -263,7 +263,7 @@ FORGED = {
     "gap": (lambda p: replace(p, data=p.data + b"\0" * 8), "do not lie end to end"),
     "unknown dtype": (lambda p: with_array(p, "factor.0", dtype="F16"), "no array of a model is like that"),
     "key twice": (lambda p: inserted(p, ',"factor.0":1'), "has a key twice"),
-    "NaN in JSON": (lambda p: with_said(p, reconstruction_err=float("nan")), "holds NaN, and finite numbers"),
+    "NaN in JSON": (lambda p: with_fields(p, reconstruction_err=float("nan")), "holds NaN, and finite numbers"),
     "infinity in JSON": (lambda p: inserted(p, ',"x":1e999'), "holds 1e999, and finite numbers"),
     "long integer": (lambda p: with_parameter(p, max_iter=10**400), "integers of 64 bits are expected"),
     "nested": (lambda p: inserted(p, ',"x":' + "[" * 50_000 + "]" * 50_000), "nested too deeply"),
@@ -274,13 +274,13 @@ FORGED = {
     ),
     "other sizes": (lambda p: with_parameter(p, layer_sizes=[8, 5]), r"but the model needs \(5, 8\)"),
     "missing array": (lambda p: with_parameter(p, layer_sizes=[8, 4, 2]), "holds 2 arrays of factor, but .* needs 3"),
-    "other features": (lambda p: with_said(p, n_features_in=25), r"but the model needs \(8, 25\)"),
+    "other features": (lambda p: with_fields(p, n_features_in=25), r"but the model needs \(8, 25\)"),
     "foreign parameter": (lambda p: with_parameter(p, shell="rm"), "DeepNMFNetwork has no parameter 'shell'"),
     "bad parameter": (lambda p: with_parameter(p, max_iter=0), "'max_iter' parameter of DeepNMFNetwork must be"),
     "bad layer": (lambda p: with_parameter(p, output_layer=7), "output_layer is 7, but the model has 2 layers"),
     "bad pooling": (lambda p: with_parameter(p, pool_size=[1, 2, 3]), "pool_size has 3 values"),
-    "foreign class": (lambda p: with_said(p, **{"class": "os.system"}), "its class is 'os.system'"),
-    "later format": (lambda p: with_said(p, format="deepnmf-3"), "its format is 'deepnmf-3', and this version reads"),
+    "foreign class": (lambda p: with_fields(p, **{"class": "os.system"}), "its class is 'os.system'"),
+    "later format": (lambda p: with_fields(p, format="deepnmf-3"), "its format is 'deepnmf-3', and this version reads"),
     "negative factor": (lambda p: with_number(p, "factor.0", -1), "its factor.0 has entries from -1.0 to"),
     "NaN": (lambda p: with_number(p, "factor.0", np.nan), "its factor.0 has entries from nan"),
     "infinite": (lambda p: with_number(p, "codes.0", np.inf), "to inf, and finite ones"),
@@ -288,11 +288,11 @@ FORGED = {
         lambda p: with_number(with_number(p, "factor.0", 1e300), "factor.1", 1e300),
         "features of layer",
     ),
-    "foreign label": (lambda p: with_said(p, classes=["ape", "bee"]), "label_factor.0 has shape"),
-    "unsorted labels": (lambda p: with_said(p, classes=["cat", "bee", "ape"]), "are not sorted labels of one type"),
-    "cut labels": (lambda p: with_said(p, type_of_classes="<U1"), "are not sorted labels of one type"),
-    "objects as labels": (lambda p: with_said(p, type_of_classes="|O8"), "numbers or text are expected"),
-    "wide labels": (lambda p: with_said(p, type_of_classes="<U99999999"), "is too wide for 3 classes"),
+    "foreign label": (lambda p: with_fields(p, classes=["ape", "bee"]), "label_factor.0 has shape"),
+    "unsorted labels": (lambda p: with_fields(p, classes=["cat", "bee", "ape"]), "are not sorted labels of one type"),
+    "cut labels": (lambda p: with_fields(p, type_of_classes="<U1"), "are not sorted labels of one type"),
+    "objects as labels": (lambda p: with_fields(p, type_of_classes="|O8"), "numbers or text are expected"),
+    "wide labels": (lambda p: with_fields(p, type_of_classes="<U99999999"), "is too wide for 3 classes"),
 }
 
 
