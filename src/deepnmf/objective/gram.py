@@ -35,14 +35,14 @@ class Gram(Protocol):
         ...
 
 
-class Follower(Protocol):
+class RunningProduct(Protocol):
     """Rows of the product G Z, kept up to date while Z changes a few rows at a time."""
 
     def rows(self, rows: slice) -> Array:
         """(G Z)[rows]."""
         ...
 
-    def moved(self, rows: slice, change: Array) -> None:
+    def update(self, rows: slice, change: Array) -> None:
         """Update the product after a change of Z[rows]."""
         ...
 
@@ -50,11 +50,11 @@ class Follower(Protocol):
 class LeftGram(Gram, Protocol):
     """A Gram operator whose rows can be used one block after the other, as coordinate descent does."""
 
-    def between(self, Z: Array, right: Gram) -> Array:
+    def apply_both(self, Z: Array, right: Gram) -> Array:
         """G Z R, in the cheaper order of products."""
         ...
 
-    def follow(self, Z: Array) -> Follower:
+    def running_product(self, Z: Array) -> RunningProduct:
         """Return the product G Z, to be updated as Z changes."""
         ...
 
@@ -72,7 +72,7 @@ class FormedGram:
     def apply(self, Z: Array) -> Array:
         return self.matrix @ Z
 
-    def between(self, Z: Array, right: Gram) -> Array:
+    def apply_both(self, Z: Array, right: Gram) -> Array:
         return self.matrix @ right.apply(Z.T).T
 
     @cached_property
@@ -82,8 +82,8 @@ class FormedGram:
     def block(self, rows: slice) -> Array:
         return self.matrix[rows, rows]
 
-    def follow(self, Z: Array) -> Follower:
-        return _FormedFollower(self.matrix, Z)
+    def running_product(self, Z: Array) -> RunningProduct:
+        return _FormedProduct(self.matrix, Z)
 
 
 class FactoredGram:
@@ -97,7 +97,7 @@ class FactoredGram:
     def apply(self, Z: Array) -> Array:
         return self.KA.T @ (self.A @ Z)
 
-    def between(self, Z: Array, right: Gram) -> Array:
+    def apply_both(self, Z: Array, right: Gram) -> Array:
         return self.KA.T @ right.apply((self.A @ Z).T).T
 
     @cached_property
@@ -107,8 +107,8 @@ class FactoredGram:
     def block(self, rows: slice) -> Array:
         return without_negligible_curvature(self.A[:, rows].T @ self.KA[:, rows], self._largest)
 
-    def follow(self, Z: Array) -> Follower:
-        return _FactoredFollower(self.A, self.KA, self.A @ Z)
+    def running_product(self, Z: Array) -> RunningProduct:
+        return _FactoredProduct(self.A, self.KA, self.A @ Z)
 
 
 class ProductGram:
@@ -196,25 +196,25 @@ def affordable_steps(factors: Sequence[Array], n_columns: int, other_cost: float
     return int(max(formed, applied))
 
 
-class _FormedFollower:
+class _FormedProduct:
     def __init__(self, matrix: Array, Z: Array) -> None:
         self._matrix, self._Z = matrix, Z
 
     def rows(self, rows: slice) -> Array:
         return self._matrix[rows] @ self._Z
 
-    def moved(self, rows: slice, change: Array) -> None:
+    def update(self, rows: slice, change: Array) -> None:
         """Nothing to update: the rows are computed from Z when they are asked for."""
 
 
-class _FactoredFollower:
+class _FactoredProduct:
     def __init__(self, A: Array, KA: Array, AZ: Array) -> None:
         self._A, self._KA, self._AZ = A, KA, AZ
 
     def rows(self, rows: slice) -> Array:
         return self._KA[:, rows].T @ self._AZ
 
-    def moved(self, rows: slice, change: Array) -> None:
+    def update(self, rows: slice, change: Array) -> None:
         self._AZ += self._A[:, rows] @ change
 
 

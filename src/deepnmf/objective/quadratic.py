@@ -32,7 +32,7 @@ class Quadratic:
 
     def curvature(self, Z: Array) -> Array:
         """The Hessian applied to Z."""
-        product = self.left.apply(Z) if self.right is None else self.left.between(Z, self.right)
+        product = self.left.apply(Z) if self.right is None else self.left.apply_both(Z, self.right)
         if self.ridge:
             product = product + self.ridge * Z
         if self.row_sums is not None:
