@@ -108,7 +108,7 @@ def _sqnorm(X):
 
 @given(cases())
 @settings(max_examples=FEW, deadline=None, suppress_health_check=SHARED, derandomize=True)
-def test_whatever_is_valid_is_fitted_soundly(case):
+def test_every_valid_case_gives_a_valid_fit(case):
     note(repr(case.model))
     check(case)
 
@@ -116,7 +116,7 @@ def test_whatever_is_valid_is_fitted_soundly(case):
 @pytest.mark.slow
 @given(cases())
 @settings(max_examples=MANY, deadline=None, suppress_health_check=SHARED, database=None)
-def test_thousands_of_fits_are_sound(case):
+def test_thousands_of_fits_are_valid(case):
     note(repr(case.model))
     check(case)
 
@@ -195,13 +195,13 @@ def test_permuting_new_samples_permutes_their_codes(model, seed):
 
 
 CHAINS = [model for model in ROW_BY_ROW if hasattr(model, "project") and is_linear(model)]
-WEIGHED = ("alpha_W", "penalty", "graph_weights", "within_weight", "between_weight")
-UNPENALISED = [model for model in CHAINS if not any(getattr(model, name, None) for name in WEIGHED)]
-FROM_A_START = settings(max_examples=30, deadline=None, suppress_health_check=SHARED, derandomize=True)
+WEIGHTS = ("alpha_W", "penalty", "graph_weights", "within_weight", "between_weight")
+UNPENALIZED = [model for model in CHAINS if not any(getattr(model, name, None) for name in WEIGHTS)]
+SETTINGS = settings(max_examples=30, deadline=None, suppress_health_check=SHARED, derandomize=True)
 
 
 @dataclass(frozen=True)
-class Begun:
+class FitFromStart:
     """A model, data and labels, and a custom start."""
 
     model: Any
@@ -235,27 +235,27 @@ def near(found, expected):
 
 
 @given(st.sampled_from(CHAINS), st.integers(0, 2**32 - 1))
-@FROM_A_START
+@SETTINGS
 def test_permuting_samples_permutes_the_codes_of_a_fit(model, seed):
-    begun, order = Begun.of(model, seed), np.random.default_rng(seed).permutation(30)
-    plain, permuted = begun.fitted(), begun.fitted(rows=order)
+    case, order = FitFromStart.of(model, seed), np.random.default_rng(seed).permutation(30)
+    plain, permuted = case.fitted(), case.fitted(rows=order)
     assert near(permuted.codes_[-1], plain.codes_[-1][order])
     assert near(permuted.components_, plain.components_)
 
 
 @given(st.sampled_from(CHAINS), st.integers(0, 2**32 - 1))
-@FROM_A_START
-def test_permuting_features_permutes_what_features_are_of(model, seed):
-    begun, order = Begun.of(model, seed), np.random.default_rng(seed).permutation(14)
-    plain, permuted = begun.fitted(), begun.fitted(columns=order)
+@SETTINGS
+def test_permuting_columns_permutes_the_features(model, seed):
+    case, order = FitFromStart.of(model, seed), np.random.default_rng(seed).permutation(14)
+    plain, permuted = case.fitted(), case.fitted(columns=order)
     assert near(permuted.components_, plain.components_[:, order])
     assert near(permuted.codes_[-1], plain.codes_[-1])
 
 
-@given(st.sampled_from(UNPENALISED), st.integers(0, 2**32 - 1), st.floats(1e-3, 1e3))
-@FROM_A_START
+@given(st.sampled_from(UNPENALIZED), st.integers(0, 2**32 - 1), st.floats(1e-3, 1e3))
+@SETTINGS
 def test_scaling_the_data_scales_the_codes(model, seed, scale):
-    begun = Begun.of(model, seed)
-    plain, scaled = begun.fitted(), begun.fitted(scale=scale)
+    case = FitFromStart.of(model, seed)
+    plain, scaled = case.fitted(), case.fitted(scale=scale)
     assert near(scaled.codes_[-1], scale * plain.codes_[-1])
     assert near(scaled.components_, plain.components_)

@@ -52,7 +52,7 @@ def files(tmp_path_factory):
     return folder
 
 
-def test_a_few_hundred_mutated_files_are_refused_or_sound(files):
+def test_a_few_hundred_mutated_files_are_refused_or_valid(files):
     report = report_of("child", files, "short", "300")
     assert report["failures"] == []
     assert report["outcomes"]["refused"] > 200
@@ -61,7 +61,7 @@ def test_a_few_hundred_mutated_files_are_refused_or_sound(files):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("piece", range(10))
-def test_twenty_thousand_mutated_files_are_refused_or_sound(files, piece):
+def test_twenty_thousand_mutated_files_are_refused_or_valid(files, piece):
     report = report_of("child", files, f"piece {piece}", str(A_PIECE))
     assert report["failures"] == []
     assert sum(report["outcomes"].values()) == A_PIECE
