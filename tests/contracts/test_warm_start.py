@@ -74,7 +74,7 @@ def test_short_warm_fits_continue_to_descend(model):
 @one_loss
 def test_a_warm_fit_in_single_precision_continues_from_the_previous_one(model):
     if getattr(model, "activation", None) == "stanh" and isinstance(model, DeepSemiNMF):
-        pytest.skip("codes below stanh are solved for anew, and rounded factors can lead them to another minimum")
+        pytest.skip("codes below stanh are computed again, and rounded factors can lead to another minimum")
     model = warm(model, max_iter=10).fit(X.astype(np.float32), LABELS)
     previous = model.loss_curve_[-1]
     assert model.fit(X.astype(np.float32), LABELS).loss_curve_[0] <= max(slack(model), 1 + 1e-4) * previous
