@@ -1,4 +1,4 @@
-"""All models, small, for properties that hold for every one of them."""
+"""Small instances of all models, for the tests of properties that hold for all of them."""
 
 import numpy as np
 import pandas as pd
@@ -75,7 +75,7 @@ VARIANTS = [
     SparseDeepNMF((8, 4), activation="tanh", penalty="RL1", random_state=0),
     SparseDeepNMF((12, 8, 4), activation="square", root_codes=True, solver="mu", random_state=0),
     *(SparseDeepNMF((8, 4), activation="square", penalty=penalty, random_state=0) for penalty in ("L", "R")),
-    # Rows of equal maxima have equal codes, whose own maxima only rounding tells apart: no pooling upon pooling here.
+    # Only one pooling: rows with equal maxima have equal codes, and rounding would decide about maxima of a second one.
     DeepNMFNetwork((8, 6, 4), pool_size=(0, 5), random_state=0),
     DeepNMFNetwork((8, 4), pool_size=3, backprop=False, init="random", random_state=0),
     GDNMF((8, 6, 4), basis_sizes=(10, 5), activation="tanh", random_state=0),
@@ -86,18 +86,18 @@ VARIANTS = [
 
 
 def is_linear(model) -> bool:
-    """Whether no activation lies between the layers."""
+    """Whether there is no activation between the layers."""
     return getattr(model, "activation", "identity") == "identity"
 
 
 def name_of(model) -> str:
-    """What sets a model apart, for a test's id."""
+    """A short name of a model for the id of a test."""
     text = repr(model).replace("random_state=0", "").replace("\n", "")
     return "".join(text.split()).replace(",)", ")").replace(",,", ",")
 
 
 def data(n: int = 60, p: int = 24, rank: int = 6, noise: float = 0.05, seed: int = 0) -> np.ndarray:
-    """Nonnegative, of low rank plus noise, with some zeros."""
+    """Nonnegative data of low rank plus noise, with some zeros."""
     rng = np.random.default_rng(seed)
     X = rng.gamma(0.5, size=(n, rank)) @ rng.gamma(0.5, size=(rank, p)) + noise * rng.random((n, p))
     X[np.quantile(X, 0.2) > X] = 0
@@ -105,12 +105,12 @@ def data(n: int = 60, p: int = 24, rank: int = 6, noise: float = 0.05, seed: int
 
 
 def explained(model, X: np.ndarray) -> float:
-    """The share of ‖X‖² that is left after `transform` and back."""
+    """The share of ‖X‖² that `transform` and `inverse_transform` explain."""
     return 1 - np.sum((X - model.inverse_transform(model.transform(X))) ** 2) / np.sum(X**2)
 
 
 def layouts(X: np.ndarray) -> dict:
-    """The same dense matrix in every way it may lie in memory, and as a frame."""
+    """The same dense matrix in every memory layout, and as a data frame."""
     names = [f"x{j}" for j in range(X.shape[1])]
     return {
         "F-ordered": np.asfortranarray(X),
@@ -120,13 +120,13 @@ def layouts(X: np.ndarray) -> dict:
         "unaligned": np.frombuffer(b"x" + X.tobytes(), dtype=X.dtype, offset=1).reshape(X.shape),
         "big-endian": X.astype(X.dtype.newbyteorder(">")),
         "pandas": pd.DataFrame(X, columns=names),
-        "pandas, a block a column": pd.DataFrame({name: X[:, j].copy() for j, name in enumerate(names)}),
+        "pandas, one block per column": pd.DataFrame({name: X[:, j].copy() for j, name in enumerate(names)}),
         "polars": pl.DataFrame(X, schema=names),
     }
 
 
 def sparse_forms(X: np.ndarray) -> dict:
-    """The same matrix in sparse forms other than `csr_array`, which all are read as."""
+    """The same matrix in sparse formats other than `csr_array`, to which models convert them."""
     unsorted = sparse.csr_array(X[:, ::-1])
     unsorted = sparse.csr_array((unsorted.data, X.shape[1] - 1 - unsorted.indices, unsorted.indptr), shape=X.shape)
     return {

@@ -1,4 +1,4 @@
-"""Data that differ in their last digits from those a test hands over: no test may depend on these.
+"""Data with changed last digits: no test may depend on the last digits of its data.
 
 With DEEPNMF_JITTER=1, or another seed, every number that a model reads is multiplied by 1 + 1e-12·noise,
 or in single precision moved by one unit in the last place. The noise is a hash of the number's digits, so that equal
@@ -26,7 +26,11 @@ def install(seed: int) -> None:
     from deepnmf.engines import cluster
 
     change = partial(jittered, seed=seed)
-    checked_in_memory, read, checked = Factorization._checked_in_memory, StreamedRows._read, cluster.checked
+    checked_in_memory, read, check_dask_array = (
+        Factorization._checked_in_memory,
+        StreamedRows._read,
+        cluster.check_dask_array,
+    )
 
     @wraps(checked_in_memory)
     def in_memory(self, X, **how):
@@ -37,18 +41,18 @@ def install(seed: int) -> None:
         rows, X_b = read(self, block)
         return rows, change(X_b)
 
-    @wraps(checked)
+    @wraps(check_dask_array)
     def on_cluster(X):
-        X = checked(X)
+        X = check_dask_array(X)
         if not np.issubdtype(X.dtype, np.floating):
-            return X  # integers differ in no last digit, and other types are refused
+            return X  # integers have no last digits to change, and other types are refused
         return X.astype(X.dtype if X.dtype == np.float32 else np.float64, copy=False).map_blocks(change)
 
-    Factorization._checked_in_memory, StreamedRows._read, cluster.checked = in_memory, from_file, on_cluster
+    Factorization._checked_in_memory, StreamedRows._read, cluster.check_dask_array = in_memory, from_file, on_cluster
 
 
 def jittered(X, seed: int):
-    """A copy of X, dense or sparse, with other last digits."""
+    """A copy of X, dense or sparse, with changed last digits."""
     if sparse.issparse(X):
         changed = X.copy()
         changed.data = jittered(X.data, seed)
@@ -60,7 +64,7 @@ def jittered(X, seed: int):
 
 
 def _hash(X: np.ndarray, seed: int) -> np.ndarray:
-    """Numbers from -1 to 1 that follow from the digits of X, not from its sign and exponent (splitmix64)."""
+    """Numbers from -1 to 1 that depend on the digits of X, but not on signs and exponents (splitmix64)."""
     bits = np.ascontiguousarray(X).view(np.uint64) & np.uint64(2**52 - 1)
     bits = bits + np.uint64((seed * 0x9E3779B97F4A7C15) % 2**64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):

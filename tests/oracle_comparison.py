@@ -1,4 +1,4 @@
-"""What the tests against oracles share: problems, initializations, and properties of the published algorithms."""
+"""Shared by the comparisons with oracles: problems, initializations, and checks of the published algorithms."""
 
 from collections.abc import Callable, Sequence
 

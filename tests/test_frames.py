@@ -48,7 +48,7 @@ def test_missing_entries_of_a_frame_are_holes():
 
 
 @pytest.mark.anndata
-@pytest.mark.filterwarnings("ignore")  # anndata's own
+@pytest.mark.filterwarnings("ignore")  # warnings of anndata
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 def test_annotated_data_gets_codes_and_features_of_every_layer(form):
     anndata = pytest.importorskip("anndata", reason="anndata is not installed")
@@ -63,7 +63,7 @@ def test_annotated_data_gets_codes_and_features_of_every_layer(form):
 
 @pytest.mark.anndata
 @pytest.mark.filterwarnings("ignore")
-def test_another_matrix_can_be_chosen_and_another_name():
+def test_another_layer_and_another_key_can_be_chosen():
     anndata = pytest.importorskip("anndata", reason="anndata is not installed")
     adata = anndata.AnnData(np.zeros((40, 5)), layers={"log": numbers()})
     fit_anndata(NMF(2, random_state=0), adata, layer="log", key="parts")

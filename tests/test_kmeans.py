@@ -10,16 +10,16 @@ from deepnmf.solvers.kmeans import kmeans_centres
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("k", [1, 4, 9])
-def test_centres_by_passes_are_as_good_as_scikit_learns(k, container):
+def test_centers_by_passes_are_as_good_as_those_of_scikit_learn(k, container):
     X = data(n=300)
     with Workers() as workers:
-        centres = kmeans_centres(RowsInMemory(container(X), workers), k, np.random.RandomState(0))
-    spread = np.square(X[:, None] - centres).sum(axis=2).min(axis=1).sum()
+        centers = kmeans_centres(RowsInMemory(container(X), workers), k, np.random.RandomState(0))
+    spread = np.square(X[:, None] - centers).sum(axis=2).min(axis=1).sum()
     assert spread <= 1.1 * KMeans(k, n_init=10, random_state=0).fit(X).inertia_
 
 
-def test_fewer_points_than_centres_give_finite_ones():
+def test_centers_are_finite_for_fewer_points_than_centers():
     X = np.repeat(data(n=2), 5, axis=0)
     with Workers() as workers:
-        centres = kmeans_centres(RowsInMemory(X, workers), 4, np.random.RandomState(0))
-    assert np.isfinite(centres).all()
+        centers = kmeans_centres(RowsInMemory(X, workers), 4, np.random.RandomState(0))
+    assert np.isfinite(centers).all()

@@ -29,7 +29,7 @@ def test_error_rate_is_the_norm_of_the_difference_of_memberships(pairs):
 
 @given(labels)
 @settings(deadline=None)
-def test_names_of_clusters_do_not_matter(pairs):
+def test_metrics_do_not_depend_on_the_names_of_clusters(pairs):
     y_true, y_pred = np.array(pairs).T
     renamed = np.array(["d", "a", "c", "b"])[y_pred]
     for metric in (clustering_accuracy, nmi, purity, naive_precision, error_rate):
@@ -50,7 +50,7 @@ def test_labels_of_different_lengths_are_refused(metric):
         metric([0, 1], [0, 1, 1])
 
 
-def test_sparseness_is_hoyers():
+def test_sparseness_is_the_measure_of_hoyer():
     v = np.array([[3.0, 4.0, 0.0, 0.0]])
     assert sparseness(v) == pytest.approx((2 - 7 / 5) / (2 - 1))
     assert sparseness(np.ones((3, 5))) == pytest.approx(0)
@@ -58,7 +58,7 @@ def test_sparseness_is_hoyers():
     assert sparseness(np.eye(4), axis=None) == pytest.approx((4 - 4 / 2) / (4 - 1))
 
 
-def test_sparseness_has_its_edges():
+def test_sparseness_is_defined_at_its_limits():
     assert sparseness([[1.0], [2.0]]) == 0
     assert sparseness([[0.0, 0.0], [0.0, 1.0]]) == 1
     assert np.isnan(sparseness(np.zeros((2, 3))))

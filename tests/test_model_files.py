@@ -1,4 +1,4 @@
-"""Untrusted model files: nothing is lost, nothing is silently wrong, and a file is refused in one sentence."""
+"""Untrusted model files: no data are lost or silently wrong, and an invalid file is refused with an error."""
 
 import io
 import os
@@ -66,7 +66,7 @@ def labels_for(model):
 
 
 @pytest.mark.parametrize("model", SMALL, ids=name_of)
-def test_every_model_comes_back_with_the_same_bits_whichever_way_it_went(model, tmp_path):
+def test_every_model_is_restored_with_the_same_bits_from_a_file_pickle_and_joblib(model, tmp_path):
     X = data()
     fitted = clone(model).set_params(max_iter=5, tol=0).fit(X, labels_for(model))
     for way in (through_a_file, through_pickle, through_joblib):
@@ -90,7 +90,7 @@ def test_files_of_an_earlier_format_are_read(path):
     expected = np.load(path.with_suffix(".npy"))
     codes = model.transform(earlier_data().astype(model.components_.dtype))
     assert codes.dtype == expected.dtype
-    # Another BLAS may round the last bits otherwise.
+    # Another BLAS may give other last bits.
     np.testing.assert_allclose(codes, expected, rtol=1e-5, atol=1e-6 * expected.max())
 
 
@@ -110,7 +110,7 @@ def test_classes_keep_their_type(model, labels, tmp_path):
     assert through_a_file(model, tmp_path / "model").classes_.dtype == model.classes_.dtype
 
 
-def test_a_model_goes_on_with_batches_where_it_was(tmp_path):
+def test_a_loaded_model_continues_with_batches_where_it_stopped(tmp_path):
     first, second, third = np.array_split(data(), 3)
     model = NMF(3, random_state=0, max_iter=5).partial_fit(first).partial_fit(second)
     loaded = through_a_file(model, tmp_path / "model")
@@ -122,7 +122,7 @@ def test_any_text_may_name_a_feature(tmp_path):
     import pandas as pd
 
     names = ["", "a\0b", "\n", "é", "𝔘", "\ud800", '"', "x" * 1000, *(f"{j}" for j in range(16))]
-    columns = pd.Index(names, dtype=object)  # pandas 3 holds text as UTF-8, which has no lone surrogates
+    columns = pd.Index(names, dtype=object)  # pandas 3 stores text as UTF-8, which has no lone surrogates
     model = NMF(3, random_state=0).fit(pd.DataFrame(data(), columns=columns))
     assert list(through_a_file(model, tmp_path / "model").feature_names_in_) == names
 
@@ -141,7 +141,7 @@ def test_any_text_may_name_a_feature(tmp_path):
     ],
     ids=["RandomState", "callable", "NaN", "other size", "not valid"],
 )
-def test_what_could_not_be_loaded_again_is_not_saved(changes, sentence, tmp_path):
+def test_a_model_that_could_not_be_loaded_again_is_not_saved(changes, sentence, tmp_path):
     model = NMF(3, random_state=0).fit(data()).set_params(**changes)
     with pytest.raises((TypeError, ValueError), match=sentence):
         model.save(tmp_path / "model")
@@ -183,7 +183,7 @@ def test_a_crash_while_saving_leaves_the_old_file_or_the_new_one(function, when,
     assert np.array_equal(load(path.read_bytes())["array"], np.full(1000, survivor))
 
 
-def test_an_interrupted_save_leaves_nothing_beside(tmp_path, monkeypatch):
+def test_an_interrupted_save_leaves_no_other_file(tmp_path, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
@@ -194,7 +194,7 @@ def test_an_interrupted_save_leaves_nothing_beside(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_link_and_the_permissions_of_a_file_stay(tmp_path):
+def test_a_link_and_the_permissions_of_a_file_are_kept(tmp_path):
     target, link = tmp_path / "target", tmp_path / "link"
     model = NMF(3, random_state=0).fit(data())
     model.save(target)
@@ -208,7 +208,7 @@ def test_a_link_and_the_permissions_of_a_file_stay(tmp_path):
 # ------------------------------------------------------------------------------------------- refusals
 
 
-def test_every_changed_byte_is_noticed(tiny, tmp_path):
+def test_every_changed_byte_is_detected(tiny, tmp_path):
     path = tmp_path / "model"
     for place in range(len(tiny)):
         path.write_bytes(tiny[:place] + bytes([tiny[place] ^ 1 << place % 8]) + tiny[place + 1 :])
@@ -216,7 +216,7 @@ def test_every_changed_byte_is_noticed(tiny, tmp_path):
             deepnmf.load(path)
 
 
-def test_every_truncated_file_is_noticed(tiny, tmp_path):
+def test_every_truncated_file_is_detected(tiny, tmp_path):
     path = tmp_path / "model"
     for length in range(0, len(tiny), 7):
         path.write_bytes(tiny[:length])
@@ -240,7 +240,7 @@ def with_number(parts, name, number):
     return replace(parts, data=parts.data[:begin] + np.float64(number).tobytes() + parts.data[begin + 8 :])
 
 
-def with_said(parts, **fields):
+def with_fields(parts, **fields):
     return parts.with_description(parts.description | fields)
 
 
@@ -263,7 +263,7 @@ FORGED = {
     "gap": (lambda p: replace(p, data=p.data + b"\0" * 8), "do not lie end to end"),
     "unknown dtype": (lambda p: with_array(p, "factor.0", dtype="F16"), "no array of a model is like that"),
     "key twice": (lambda p: inserted(p, ',"factor.0":1'), "has a key twice"),
-    "NaN in JSON": (lambda p: with_said(p, reconstruction_err=float("nan")), "holds NaN, and finite numbers"),
+    "NaN in JSON": (lambda p: with_fields(p, reconstruction_err=float("nan")), "holds NaN, and finite numbers"),
     "infinity in JSON": (lambda p: inserted(p, ',"x":1e999'), "holds 1e999, and finite numbers"),
     "long integer": (lambda p: with_parameter(p, max_iter=10**400), "integers of 64 bits are expected"),
     "nested": (lambda p: inserted(p, ',"x":' + "[" * 50_000 + "]" * 50_000), "nested too deeply"),
@@ -274,13 +274,13 @@ FORGED = {
     ),
     "other sizes": (lambda p: with_parameter(p, layer_sizes=[8, 5]), r"but the model needs \(5, 8\)"),
     "missing array": (lambda p: with_parameter(p, layer_sizes=[8, 4, 2]), "holds 2 arrays of factor, but .* needs 3"),
-    "other features": (lambda p: with_said(p, n_features_in=25), r"but the model needs \(8, 25\)"),
+    "other features": (lambda p: with_fields(p, n_features_in=25), r"but the model needs \(8, 25\)"),
     "foreign parameter": (lambda p: with_parameter(p, shell="rm"), "DeepNMFNetwork has no parameter 'shell'"),
     "bad parameter": (lambda p: with_parameter(p, max_iter=0), "'max_iter' parameter of DeepNMFNetwork must be"),
     "bad layer": (lambda p: with_parameter(p, output_layer=7), "output_layer is 7, but the model has 2 layers"),
     "bad pooling": (lambda p: with_parameter(p, pool_size=[1, 2, 3]), "pool_size has 3 values"),
-    "foreign class": (lambda p: with_said(p, **{"class": "os.system"}), "its class is 'os.system'"),
-    "later format": (lambda p: with_said(p, format="deepnmf-3"), "its format is 'deepnmf-3', and this version reads"),
+    "foreign class": (lambda p: with_fields(p, **{"class": "os.system"}), "its class is 'os.system'"),
+    "later format": (lambda p: with_fields(p, format="deepnmf-3"), "its format is 'deepnmf-3', and this version reads"),
     "negative factor": (lambda p: with_number(p, "factor.0", -1), "its factor.0 has entries from -1.0 to"),
     "NaN": (lambda p: with_number(p, "factor.0", np.nan), "its factor.0 has entries from nan"),
     "infinite": (lambda p: with_number(p, "codes.0", np.inf), "to inf, and finite ones"),
@@ -288,16 +288,16 @@ FORGED = {
         lambda p: with_number(with_number(p, "factor.0", 1e300), "factor.1", 1e300),
         "features of layer",
     ),
-    "foreign label": (lambda p: with_said(p, classes=["ape", "bee"]), "label_factor.0 has shape"),
-    "unsorted labels": (lambda p: with_said(p, classes=["cat", "bee", "ape"]), "are not sorted labels of one type"),
-    "cut labels": (lambda p: with_said(p, type_of_classes="<U1"), "are not sorted labels of one type"),
-    "objects as labels": (lambda p: with_said(p, type_of_classes="|O8"), "numbers or text are expected"),
-    "wide labels": (lambda p: with_said(p, type_of_classes="<U99999999"), "is too wide for 3 classes"),
+    "foreign label": (lambda p: with_fields(p, classes=["ape", "bee"]), "label_factor.0 has shape"),
+    "unsorted labels": (lambda p: with_fields(p, classes=["cat", "bee", "ape"]), "are not sorted labels of one type"),
+    "cut labels": (lambda p: with_fields(p, type_of_classes="<U1"), "are not sorted labels of one type"),
+    "objects as labels": (lambda p: with_fields(p, type_of_classes="|O8"), "numbers or text are expected"),
+    "wide labels": (lambda p: with_fields(p, type_of_classes="<U99999999"), "is too wide for 3 classes"),
 }
 
 
 @pytest.mark.parametrize(("forge", "sentence"), FORGED.values(), ids=FORGED)
-def test_a_forged_file_is_refused_in_a_sentence_that_says_why(forge, sentence, network, tmp_path):
+def test_a_forged_file_is_refused_with_the_reason(forge, sentence, network, tmp_path):
     path = tmp_path / "model"
     path.write_bytes(forge(Parts.of(network)).sealed())
     with pytest.raises(ModelFileError, match=sentence) as refusal:
@@ -307,7 +307,7 @@ def test_a_forged_file_is_refused_in_a_sentence_that_says_why(forge, sentence, n
     assert "\n" not in str(refusal.value)
 
 
-def test_a_scale_that_has_no_square_is_refused(tiny, tmp_path):
+def test_a_scale_whose_square_overflows_is_refused(tiny, tmp_path):
     """Found by the fuzzer: codes of such a model were NaN."""
     path = tmp_path / "model"
     path.write_bytes(with_number(Parts.of(tiny), "scale.0", 1e308).sealed())
@@ -324,7 +324,7 @@ def test_a_memory_of_batches_without_factors_is_refused(tmp_path):
         deepnmf.load(path)
 
 
-def test_a_file_whose_header_promises_terabytes_is_refused(tmp_path):
+def test_a_file_whose_header_declares_terabytes_is_refused(tmp_path):
     (tmp_path / "model").write_bytes((2**42).to_bytes(8, "little") + b"{}")
     with pytest.raises(ModelFileError, match="its header would be 4398046511104 bytes long in 10"):
         deepnmf.load(tmp_path / "model")
@@ -343,7 +343,7 @@ def test_a_pipe_is_not_waited_for(tmp_path):
         deepnmf.load(tmp_path / "model")
 
 
-def test_a_file_that_pretends_to_be_an_earlier_one_must_fit_its_digest(network, tmp_path):
+def test_a_file_marked_with_an_earlier_format_must_match_its_digest(network, tmp_path):
     parts = Parts.of(network)
     entries = parts.entries
     entries["__metadata__"]["deepnmf"] = entries["__metadata__"]["deepnmf"].replace("deepnmf-2", "deepnmf-1")

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("model", VARIANTS, ids=name_of)
-def test_a_saved_model_comes_back_whole(model, dtype, tmp_path):
+def test_a_saved_model_is_restored_completely(model, dtype, tmp_path):
     X = data().astype(dtype)
     model = clone(model).set_params(max_iter=8).fit(X)
     model.save(tmp_path / "model.safetensors")
@@ -29,12 +29,12 @@ def test_a_saved_model_comes_back_whole(model, dtype, tmp_path):
     assert loaded.fit(X).reconstruction_err_ == model.reconstruction_err_
 
 
-def test_pickle_works_too():
+def test_a_model_can_be_pickled():
     model = NMF(3, random_state=0).fit(data())
     assert np.array_equal(pickle.loads(pickle.dumps(model)).transform(data()), model.transform(data()))
 
 
-def test_feature_names_come_back(tmp_path):
+def test_feature_names_are_restored(tmp_path):
     import pandas as pd
 
     X = pd.DataFrame(data(), columns=[f"gene{j}" for j in range(24)])
@@ -61,7 +61,7 @@ def test_a_model_file_can_be_read_by_whoever_may_read_new_files(tmp_path):
     assert (tmp_path / "model").stat().st_mode == (tmp_path / "other").stat().st_mode
 
 
-def test_a_model_of_ones_own_class_is_not_saved(tmp_path):
+def test_a_model_of_a_users_own_class_is_not_saved(tmp_path):
     class Mine(NMF):
         pass
 
@@ -69,7 +69,7 @@ def test_a_model_of_ones_own_class_is_not_saved(tmp_path):
         Mine(3, random_state=0).fit(data()).save(tmp_path / "model")
 
 
-def test_a_folder_is_no_model(tmp_path):
+def test_a_folder_is_refused_as_a_model(tmp_path):
     with pytest.raises(ValueError, match="is not a sound deepnmf model"):
         deepnmf.load(tmp_path)
 
@@ -83,7 +83,7 @@ def test_an_unfitted_model_is_not_saved(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"not a model", pickle.dumps({"a": 1}), b"\xff" * 100])
-def test_a_file_that_is_no_model_is_refused_in_one_sentence(content, tmp_path):
+def test_a_file_that_is_not_a_model_is_refused(content, tmp_path):
     path = tmp_path / "model"
     path.write_bytes(content)
     with pytest.raises(ValueError, match="is not a sound deepnmf model"):
@@ -98,7 +98,7 @@ def test_a_foreign_safetensors_file_is_refused(tmp_path):
         deepnmf.load(tmp_path / "model")
 
 
-def test_a_missing_file_says_so(tmp_path):
+def test_a_missing_file_is_reported(tmp_path):
     with pytest.raises(FileNotFoundError):
         deepnmf.load(tmp_path / "nothing")
 

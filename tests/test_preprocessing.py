@@ -38,7 +38,7 @@ def test_check_estimator_passes():
     check_estimator(ImageGradientOrientations(), on_skip=None)
 
 
-def test_names_and_precision():
+def test_features_are_named_and_the_dtype_is_kept():
     model = ImageGradientOrientations((2, 3)).fit(np.ones((2, 6)))
     assert list(model.get_feature_names_out()[[0, 5, 6]]) == ["cos0", "cos5", "sin0"]
     assert model.transform(np.ones((2, 6), np.float32)).dtype == np.float32

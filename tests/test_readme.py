@@ -13,7 +13,7 @@ def test_the_code_of_the_readme_runs(tmp_path, monkeypatch):
     assert (tmp_path / "digits.safetensors").is_file()
 
 
-def test_the_files_the_readme_points_to_are_there():
+def test_the_files_that_the_readme_links_to_exist():
     targets = re.findall(r"\]\(([^)#]+)\)", README.read_text(encoding="utf-8"))
     assert targets
     assert all((README.parent / target).exists() for target in targets if not target.startswith("http"))

@@ -72,7 +72,7 @@ class KnownLabels:
 
 @dataclass(frozen=True)
 class Groups:
-    """A of X ≈ A V Z: the samples of a class are one group, each unlabelled sample is one of its own."""
+    """A of X ≈ A V Z: the samples of a class are one group, each unlabeled sample is one of its own."""
 
     classes: Array
     places: Array  # each sample's group
@@ -80,7 +80,7 @@ class Groups:
 
     @classmethod
     def of(cls, y: Any, n_samples: int) -> "Groups":
-        """Classes first, then unlabelled samples in their order."""
+        """Classes first, then unlabeled samples in their order."""
         classes, places = split_labels(y, n_samples)
         check_two_classes(classes, "y")
         unknown = places == UNKNOWN
@@ -98,7 +98,7 @@ class Groups:
         if len(self.classes) and init in NNDSVD and size > min(shape):
             raise ValueError(
                 f"init = '{init}' can only be used when n_components <= min(n_groups, n_features), where a class "
-                f"and an unlabelled sample are one group each; got {size} for {shape}."
+                f"and an unlabeled sample are one group each; got {size} for {shape}."
             )
 
 

@@ -160,7 +160,7 @@ def test_debug_shows_the_traceback_before_the_sentence(tmp_path):
     assert result.stderr.splitlines()[-1].startswith("There is no file or folder")
 
 
-def test_an_unexpected_error_is_one_sentence_too(tmp_path, out, monkeypatch):
+def test_an_unexpected_error_is_reported_in_one_sentence(tmp_path, out, monkeypatch):
     def surprise(*_):
         raise RuntimeError("the sky\nis green.")
 

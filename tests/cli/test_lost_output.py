@@ -139,7 +139,7 @@ def test_a_surrogate_in_a_name_does_not_lose_the_fit(tmp_path):
     succeeded("compare", tmp_path / "d.npz", "--models", "nmf", *FEW[2:], "-o", tmp_path / "compared")
 
 
-def test_a_surrogate_in_a_label_comes_back_from_a_model_file(tmp_path):
+def test_a_surrogate_in_a_label_is_restored_from_a_model_file(tmp_path):
     labels = np.array(["\ud800", "b"])[np.arange(20) % 2]
     model = deepnmf.SSNMF(3, max_iter=2, tol=0, random_state=0).fit(digits(20)[0], labels)
     model.save(tmp_path / "model")

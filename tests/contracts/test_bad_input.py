@@ -1,4 +1,4 @@
-"""Bad input gets one sentence that names it; awkward input gets a sound result."""
+"""Bad input is refused with an error that names it; unusual valid input gives a valid result."""
 
 import numpy as np
 import pytest
@@ -69,7 +69,7 @@ def test_the_wrong_number_of_features_is_refused_in_transform(model):
 
 
 @every_model
-def test_an_unfitted_model_says_so(model):
+def test_an_unfitted_model_raises_an_error_that_says_so(model):
     for call in (model.transform, model.inverse_transform, model.score, model.encode):
         with pytest.raises(NotFittedError):
             call(data())
@@ -207,14 +207,14 @@ def test_a_matrix_of_zeros_is_fitted_exactly(model, container):
 
 
 @pytest.mark.parametrize("model", [m for m in SMALL if not is_classifier(m)], ids=name_of)
-def test_nothing_is_wholly_explained(model):
+def test_a_matrix_of_zeros_has_a_score_of_1(model):
     X = np.zeros((20, 6))
     assert clone(model).fit(X).score(X) == 1
 
 
 @every_model
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_duplicated_rows_and_columns_and_one_rank_are_sound(model, dtype):
+def test_data_of_rank_one_are_explained_by_every_model(model, dtype):
     rng = np.random.default_rng(0)
     X = np.outer(rng.random(30), rng.random(12)).astype(dtype)
     model = clone(model).fit(X)
@@ -224,7 +224,7 @@ def test_duplicated_rows_and_columns_and_one_rank_are_sound(model, dtype):
 
 @pytest.mark.parametrize("model", [NMF(5), SemiNMF(5), DeepNSNMF((5, 3)), DeepSemiNMF((5, 3))], ids=name_of)
 @pytest.mark.parametrize("shape", [(2, 3), (3, 1), (2, 50)])
-def test_more_components_than_the_data_has_rank_are_legal(model, shape):
+def test_more_components_than_the_rank_of_the_data_are_legal(model, shape):
     X = np.random.default_rng(0).random(shape)
     model = clone(model).set_params(random_state=0).fit(X)
     assert model.score(X) > 0.99
@@ -241,14 +241,14 @@ def test_the_arrays_of_a_start_are_not_changed(max_iter):
     assert np.array_equal(H, start[1])
 
 
-def test_a_list_of_lists_is_data_and_a_start_too():
+def test_lists_of_lists_are_accepted_as_data_and_as_a_start():
     X, rng = data(), np.random.default_rng(0)
     W, H = rng.random((60, 4)), rng.random((4, 24))
     lists = NMF(4, init="custom", max_iter=3, tol=0).fit(X.tolist(), W=W.tolist(), H=H.tolist())
     assert np.array_equal(lists.components_, NMF(4, init="custom", max_iter=3, tol=0).fit(X, W=W, H=H).components_)
 
 
-def test_codes_given_to_a_free_chain_are_not_undone_by_factors_that_do_not_belong_to_them():
+def test_good_codes_given_to_a_semi_nonnegative_chain_are_used_although_the_given_factors_are_bad():
     X, rng = data() - 0.5, np.random.default_rng(0)
     good = SemiNMF(4, random_state=0).fit(X)
     factors = [rng.standard_normal((8, 24)), rng.standard_normal((4, 8))]
@@ -259,13 +259,13 @@ def test_codes_given_to_a_free_chain_are_not_undone_by_factors_that_do_not_belon
 @pytest.mark.parametrize(
     "factors", [np.ones((4, 24)), np.ones((1, 4, 24)), 5, [1.0, 2.0]], ids=["matrix", "stack", "5", "numbers"]
 )
-def test_factors_that_are_no_list_of_matrices_are_refused(factors):
+def test_factors_that_are_not_a_list_of_matrices_are_refused(factors):
     with pytest.raises(TypeError, match="factors must be a list of matrices"):
         SemiNMF(4, init="custom").fit(data(), factors=factors)
 
 
 @pytest.mark.parametrize("H", [3, np.ones(4), sparse.csr_array(np.ones((4, 24)))], ids=["3", "1-D", "sparse"])
-def test_a_custom_start_of_nmf_that_is_no_dense_matrix_is_refused(H):
+def test_a_custom_start_of_nmf_that_is_not_a_dense_matrix_is_refused(H):
     with pytest.raises((TypeError, ValueError), match="Expected 2D array|Sparse data was passed"):
         NMF(4, init="custom").fit(data(), W=np.ones((60, 4)), H=H)
 
@@ -287,15 +287,15 @@ def test_a_refused_fit_leaves_the_model_as_it_was():
 
 @every_model
 @pytest.mark.parametrize(("scale", "dtype"), [(1e35, np.float32), (1e200, np.float64), (1e-200, np.float64)])
-def test_values_beyond_the_sizes_that_are_promised_are_refused(model, scale, dtype):
-    with pytest.raises(ValueError, match="X has entries of about .* are expected: scale X"):
+def test_values_outside_the_supported_range_are_refused(model, scale, dtype):
+    with pytest.raises(ValueError, match="X has entries of about .* expected: scale X"):
         clone(model).fit((data() * scale).astype(dtype))
 
 
 @pytest.mark.parametrize("weight", [0.0, 1.0, 100.0, 1e4])
 @pytest.mark.parametrize("solver", ["hals", "apg", "pg", "mu"])
 @pytest.mark.parametrize("penalty", ["L", "R", "RL1", "RL2"])
-def test_no_penalty_is_so_large_that_the_fit_is_worse_than_nothing(penalty, solver, weight):
+def test_a_fit_with_any_penalty_is_no_worse_than_zero_factors(penalty, solver, weight):
     X = data()
     model = SparseDeepNMF(
         (8, 4), penalty=penalty, feature_penalty=weight, code_penalty=weight, solver=solver, random_state=0
@@ -310,7 +310,7 @@ def test_no_penalty_is_so_large_that_the_fit_is_worse_than_nothing(penalty, solv
 @pytest.mark.parametrize("solver", ["cd", "apg", "pg", "mu"])
 @pytest.mark.parametrize("alpha", [0.02, 0.2, 2.0, 200.0])
 @pytest.mark.parametrize("l1_ratio", [0.0, 1.0])
-def test_features_that_a_penalty_kills_cost_nothing(solver, alpha, l1_ratio):
+def test_features_that_a_penalty_sets_to_zero_have_zero_codes(solver, alpha, l1_ratio):
     X = data()
     model = NMF(6, alpha_W=alpha, l1_ratio=l1_ratio, solver=solver, random_state=0).fit(X)
     assert np.isfinite(model.loss_curve_).all()
@@ -321,7 +321,7 @@ def test_features_that_a_penalty_kills_cost_nothing(solver, alpha, l1_ratio):
         assert l1_ratio == 0 or not model.codes_[-1][:, dead].any()
 
 
-def test_duplicate_entries_of_a_sparse_matrix_add_up_and_it_is_not_changed():
+def test_duplicate_entries_of_a_sparse_matrix_are_summed_without_changing_it():
     A = sparse.csr_matrix(data())
     doubled = sparse.csr_matrix((np.repeat(A.data / 2, 2), np.repeat(A.indices, 2), A.indptr * 2), shape=A.shape)
     model, expected = NMF(3, random_state=0).fit(doubled), NMF(3, random_state=0).fit(A)

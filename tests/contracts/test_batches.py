@@ -1,4 +1,4 @@
-"""Learning in batches: near a fit of all rows, and going on from whatever was learnt before."""
+"""Learning in batches is close to a fit of all rows, and continues from any earlier fit."""
 
 import numpy as np
 import pytest
@@ -34,19 +34,19 @@ def in_batches(model, X, epochs=5, size=100):
     return model
 
 
-def settled(model):
+def with_200_iterations(model):
     return clone(model).set_params(max_iter=200, tol=0)
 
 
 @every_model
 def test_five_epochs_come_near_a_fit_of_all_rows(model):
     X = low_rank()
-    batch, whole = in_batches(settled(model), X), settled(model).fit(X)
+    batch, whole = in_batches(with_200_iterations(model), X), with_200_iterations(model).fit(X)
     assert 1 - batch.score(X) <= 1.03 * (1 - whole.score(X))
 
 
 @every_model
-def test_sparse_batches_teach_what_dense_ones_do(model):
+def test_sparse_batches_give_the_same_score_as_dense_ones(model):
     X = low_rank()
     short = clone(model).set_params(max_iter=20, tol=0)
     dense, stored = (in_batches(clone(short), form(X), 1) for form in (np.asarray, sparse.csr_array))
@@ -65,13 +65,16 @@ def test_five_epochs_are_within_a_percent_on_real_data(name, rank, size, benchma
 
 def test_the_first_batch_is_a_fit():
     X = low_rank()
-    first, fitted = settled(NMF(4, random_state=0)).partial_fit(X), settled(NMF(4, random_state=0)).fit(X)
+    first, fitted = (
+        with_200_iterations(NMF(4, random_state=0)).partial_fit(X),
+        with_200_iterations(NMF(4, random_state=0)).fit(X),
+    )
     assert (first.components_ == fitted.components_).all()
     assert first.n_samples_seen_ == len(X)
 
 
-def test_every_batch_counts():
-    model = settled(NMF(4, random_state=0)).partial_fit(low_rank()[:100])
+def test_every_batch_adds_to_the_counts_and_to_the_loss_curve():
+    model = with_200_iterations(NMF(4, random_state=0)).partial_fit(low_rank()[:100])
     n_iter, losses = model.n_iter_, len(model.loss_curve_)
     model.partial_fit(low_rank()[100:150])
     assert model.n_samples_seen_ == 150
@@ -80,44 +83,44 @@ def test_every_batch_counts():
     assert model.stop_reason_ == "batch"
 
 
-def test_a_small_batch_does_not_undo_what_a_fit_has_learnt():
+def test_a_small_batch_after_a_fit_hardly_lowers_the_score():
     X = low_rank()
-    model = settled(NMF(6, random_state=0)).fit(X)
+    model = with_200_iterations(NMF(6, random_state=0)).fit(X)
     before = 1 - model.score(X)
     model.partial_fit(X[:10])
     assert 1 - model.score(X) < 1.2 * before
 
 
-def test_a_model_from_a_file_goes_on(tmp_path):
+def test_a_loaded_model_continues_with_batches(tmp_path):
     X = low_rank()
-    model = settled(DeepNSNMF((8, 4), random_state=0)).fit(X[:200])
+    model = with_200_iterations(DeepNSNMF((8, 4), random_state=0)).fit(X[:200])
     model.save(tmp_path / "model.safetensors")
     found, expected = load(tmp_path / "model.safetensors").partial_fit(X[200:]), model.partial_fit(X[200:])
     assert np.allclose(found.components_, expected.components_)
 
 
-def test_holes_are_left_out():
+def test_unobserved_entries_of_batches_are_ignored():
     X = low_rank()
     holed = np.where(np.random.default_rng(1).random(X.shape) < 0.3, np.nan, X)
-    model = in_batches(settled(NMF(6, random_state=0)), holed)
+    model = in_batches(with_200_iterations(NMF(6, random_state=0)), holed)
     assert model.score(X) > 0.995
 
 
 def test_precision_is_kept():
     X = low_rank(dtype=np.float32)
-    assert in_batches(settled(NMF(4, random_state=0)), X, epochs=1).components_.dtype == np.float32
+    assert in_batches(with_200_iterations(NMF(4, random_state=0)), X, epochs=1).components_.dtype == np.float32
 
 
 @pytest.mark.parametrize(
     "model", [GNMF(4), MultilayerNMF((8, 4)), DeepSemiNMF((8, 4), activation="stanh")], ids=lambda m: type(m).__name__
 )
-def test_models_that_cannot_say_so(model):
+def test_models_without_partial_fit_say_why(model):
     with pytest.raises(AttributeError, match="has no attribute 'partial_fit'") as refused:
         model.partial_fit(data())
     assert "cannot learn in batches" in str(refused.value.__cause__)
 
 
 def test_a_batch_with_other_features_is_refused():
-    model = settled(NMF(4, random_state=0)).partial_fit(low_rank())
+    model = with_200_iterations(NMF(4, random_state=0)).partial_fit(low_rank())
     with pytest.raises(ValueError, match="features"):
         model.partial_fit(low_rank()[:, :-1])

@@ -1,4 +1,4 @@
-"""Blocks of rows: a new kind of data is one small class, and every kind gives the same answers."""
+"""Blocks of rows: a new kind of data is one small class, and every kind gives the same results."""
 
 import numpy as np
 import pytest
@@ -20,8 +20,8 @@ from deepnmf.engines import (
 )
 
 
-class ElsewhereArray:
-    """An array that lives behind another type, such as one on another device: it offers products and no entries."""
+class RemoteArray:
+    """An array of another type, such as one on another device: it has products, but its entries cannot be read."""
 
     __array_ufunc__ = None
 
@@ -35,8 +35,8 @@ class ElsewhereArray:
         return left @ self._values
 
 
-class ElsewhereBlock(Block):
-    """All that it takes to fit such data."""
+class RemoteBlock(Block):
+    """Everything that is needed to fit such data."""
 
     def __init__(self, X):
         self.X, self.shape, self.dtype = X, X.shape, X.dtype
@@ -49,9 +49,9 @@ class ElsewhereBlock(Block):
 
 
 @pytest.fixture
-def elsewhere(monkeypatch):
-    """What models read is behind a type that offers only products."""
-    monkeypatch.setattr(choice, "observed_block", lambda X, _: ElsewhereBlock(ElsewhereArray(X)))
+def remote_data(monkeypatch):
+    """Models read their data as an array that has only products."""
+    monkeypatch.setattr(choice, "observed_block", lambda X, _: RemoteBlock(RemoteArray(X)))
     monkeypatch.setattr(blocks, "DENSE_ROWS", 7)
 
 
@@ -62,7 +62,7 @@ def test_an_array_that_offers_only_products_fits_and_transforms_every_model(mode
     model = clone(model).set_params(max_iter=10, tol=0)
     expected = clone(model).fit(X, *labels)
     codes, share = expected.transform(X), expected.score(X, *labels)
-    request.getfixturevalue("elsewhere")
+    request.getfixturevalue("remote_data")
     found = model.fit(X, *labels)
     assert found.reconstruction_err_ == pytest.approx(expected.reconstruction_err_, rel=1e-6)
     assert found.loss_curve_[-1] == pytest.approx(expected.loss_curve_[-1], rel=1e-6)
@@ -79,9 +79,9 @@ KINDS = {
     "dense": Dense,
     "sparse": lambda X: Sparse(sparse.csr_array(X)),
     "low rank plus sparse": low_rank_plus_sparse,
-    "elsewhere": lambda X: ElsewhereBlock(ElsewhereArray(X)),
+    "remote": lambda X: RemoteBlock(RemoteArray(X)),
 }
-QUESTIONS = {
+METHODS = {
     "shape": lambda block: block.shape,
     "right product": lambda block: block @ np.arange(48.0).reshape(24, 2),
     "left product": lambda block: np.arange(120.0).reshape(2, 60) @ block,
@@ -97,13 +97,13 @@ QUESTIONS = {
 }
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_of_complete_block_answers_as_the_dense_one(kind, question, monkeypatch):
+def test_every_kind_of_complete_block_gives_the_results_of_the_dense_one(kind, method, monkeypatch):
     monkeypatch.setattr(blocks, "DENSE_ROWS", 7)
     X = data() - 0.2
-    answer = QUESTIONS[question]
-    assert np.allclose(answer(KINDS[kind](X)), answer(Dense(X)), rtol=1e-10, atol=1e-10)
+    result = METHODS[method]
+    assert np.allclose(result(KINDS[kind](X)), result(Dense(X)), rtol=1e-10, atol=1e-10)
 
 
 def holed_blocks():
@@ -120,7 +120,7 @@ def holed_blocks():
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_blocks_with_holes_count_what_was_observed_by_its_weight(kind):
+def test_blocks_with_holes_count_observed_entries_by_their_weights(kind):
     X, weight, kinds = holed_blocks()
     H, D = np.random.default_rng(1).random((60, 3)), np.random.default_rng(2).random((3, 24))
     block = kinds[kind]
@@ -146,7 +146,7 @@ def test_blocks_with_holes_refuse_products(kind):
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
-def test_completed_rows_know_their_norm_before_any_pass_and_after_it(kind):
+def test_completed_rows_have_the_same_norm_before_and_after_a_pass(kind):
     X, weight, kinds = holed_blocks()
     H, D = np.ones((60, 1)), np.full((1, 24), 0.5)
     with Workers() as workers:

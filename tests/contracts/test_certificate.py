@@ -1,4 +1,4 @@
-"""`kkt_residual_`: how far what was learnt is from a stationary point, said of every linear chain."""
+"""`kkt_residual_`: the distance of a linear chain from a stationary point."""
 
 import pickle
 import warnings
@@ -29,18 +29,18 @@ def fitted(model, X=None, **parameters):
 @pytest.mark.parametrize("model", CERTIFIED, ids=name_of)
 def test_the_residual_falls_with_tol(model):
     loose, tight = (fitted(model, data(30, 12), tol=tol, max_iter=100).kkt_residual_ for tol in (1e-2, 1e-5))
-    multiplicative = getattr(model, "solver", None) == "mu"  # zeros are approached for ever
+    multiplicative = getattr(model, "solver", None) == "mu"  # its entries approach zero without reaching it
     assert tight < (loose if multiplicative else 0.5 * loose) or tight < 1e-4
     assert tight < 0.05
 
 
-def test_the_residual_falls_to_rounding():
+def test_the_residual_falls_to_rounding_error():
     model = GNMF(4, random_state=0, tol=0, max_iter=300)
     assert fitted(model, data(30, 12)).kkt_residual_ < 1e-6
 
 
-def of_nmf(model, X):
-    """By the definition: gradients of codes and features, projected, by their linear parts."""
+def residual_of_nmf(model, X):
+    """The definition: projected gradients of codes and features, relative to their linear parts."""
     H, Z = model.codes_[-1], model.components_
     gradients = [(H, H @ Z @ Z.T, X @ Z.T), (Z, H.T @ H @ Z, H.T @ X)]
     norms = []
@@ -50,13 +50,13 @@ def of_nmf(model, X):
     return max(norms)
 
 
-def test_the_residual_is_what_its_definition_says():
+def test_the_residual_agrees_with_its_definition():
     X = data()
-    model = fitted(NMF(4, alpha_W=1e-12, random_state=0), tol=1e-3)  # with a penalty the scale is that of the fit
-    assert model.kkt_residual_ == pytest.approx(of_nmf(model, X), rel=1e-4)
+    model = fitted(NMF(4, alpha_W=1e-12, random_state=0), tol=1e-3)  # with a penalty, the scale of the fit is kept
+    assert model.kkt_residual_ == pytest.approx(residual_of_nmf(model, X), rel=1e-4)
 
 
-def test_the_residual_of_free_factors_is_what_its_definition_says():
+def test_the_residual_of_semi_nmf_is_of_the_size_of_its_definition():
     X = data() - 0.3
     model = fitted(SemiNMF(4, init="random", random_state=0), X, max_iter=3)
     H, D = model.codes_[-1], model.components_
@@ -66,7 +66,7 @@ def test_the_residual_of_free_factors_is_what_its_definition_says():
     assert 0.1 < model.kkt_residual_ / (np.linalg.norm(projected) / np.linalg.norm(X @ D.T)) < 10
 
 
-def test_what_was_not_observed_does_not_count():
+def test_unobserved_entries_do_not_count_in_the_residual():
     X = data()
     seen = np.random.default_rng(0).random(X.shape) < 0.8
     filled = [np.where(seen, X, np.nan), np.where(seen, X, 1e3)]
@@ -78,20 +78,20 @@ def test_what_was_not_observed_does_not_count():
 
 
 @pytest.mark.parametrize("model", [NMF(4, random_state=0), DeepNSNMF((8, 4), random_state=0)], ids=name_of)
-def test_the_residual_comes_back_from_a_file(model, tmp_path):
+def test_the_residual_is_restored_from_a_file(model, tmp_path):
     found = fitted(model, max_iter=5)
     found.save(tmp_path / "model.safetensors")
     assert deepnmf.load(tmp_path / "model.safetensors").kkt_residual_ == found.kkt_residual_
     assert pickle.loads(pickle.dumps(found)).kkt_residual_ == found.kkt_residual_
 
 
-def test_factors_of_several_batches_have_none():
+def test_a_fit_of_several_batches_has_no_residual():
     model = NMF(4, random_state=0).partial_fit(data())
     assert model.kkt_residual_ < 0.1
     assert not hasattr(model.partial_fit(data(seed=1)), "kkt_residual_")
 
 
-def test_a_model_with_an_activation_has_none_and_keeps_none():
+def test_a_refit_with_an_activation_has_no_residual():
     model = fitted(DeepSemiNMF((8, 4), random_state=0), max_iter=3)
     assert model.kkt_residual_ < 1
     model.set_params(activation="relu")

@@ -1,4 +1,4 @@
-"""A fit that was ended by whatever goes on from its checkpoint, to the same bits."""
+"""A fit that was ended at any moment resumes from its checkpoint, with the same bits."""
 
 import errno
 import os
@@ -19,7 +19,7 @@ from deepnmf.solvers import checkpoints
 pytestmark = pytest.mark.filterwarnings(f"ignore::{ConvergenceWarning.__module__}.ConvergenceWarning")
 
 
-KEPT = [
+CHECKPOINTED = [
     *SMALL,
     NMF(4, solver="mu", random_state=0),
     DeepSemiNMF((12, 8, 4), activation="square", init="kmeans", random_state=0),
@@ -29,11 +29,11 @@ KEPT = [
 
 
 class KilledError(BaseException):
-    """Stands for whatever ends a process."""
+    """Represents anything that ends a process."""
 
 
 def end_after(writes, monkeypatch):
-    """Let the process end right after so many checkpoints; return how many there were."""
+    """End the process after a number of checkpoints; return a list with an entry for each one written."""
     original, seen = checkpoints.write, []
 
     def write(*arguments):
@@ -60,8 +60,8 @@ def assert_same(model, other):
     assert model.reconstruction_err_ == other.reconstruction_err_
 
 
-@pytest.mark.parametrize("model", KEPT, ids=name_of)
-def test_a_fit_that_was_killed_ends_with_the_bits_of_an_undisturbed_one(model, tmp_path, monkeypatch):
+@pytest.mark.parametrize("model", CHECKPOINTED, ids=name_of)
+def test_a_killed_fit_resumes_with_the_bits_of_an_undisturbed_one(model, tmp_path, monkeypatch):
     path = tmp_path / "fit.checkpoint"
     undisturbed = fitted(model)
     with monkeypatch.context() as patch:
@@ -79,7 +79,7 @@ def test_a_fit_that_was_killed_ends_with_the_bits_of_an_undisturbed_one(model, t
         with monkeypatch.context() as patch:
             remaining = end_after(0, patch)
             assert_same(fitted(model, path), undisturbed)
-        assert len(remaining) <= n_writes - moment + 1  # what was done is not done again
+        assert len(remaining) <= n_writes - moment + 1  # completed sweeps are not repeated
         assert not path.exists()
 
 
@@ -94,7 +94,7 @@ def test_a_fit_that_was_killed_ends_with_the_bits_of_an_undisturbed_one(model, t
     ],
     ids=["data", "dtype", "size", "seed", "model"],
 )
-def test_a_checkpoint_of_another_fit_is_refused_and_left_alone(model, X, tmp_path, monkeypatch):
+def test_a_checkpoint_of_another_fit_is_refused_and_not_changed(model, X, tmp_path, monkeypatch):
     path = tmp_path / "fit.checkpoint"
     with monkeypatch.context() as patch:
         end_after(3, patch)
@@ -106,7 +106,7 @@ def test_a_checkpoint_of_another_fit_is_refused_and_left_alone(model, X, tmp_pat
     assert path.read_bytes() == content
 
 
-def test_an_interrupted_fit_leaves_a_checkpoint_to_go_on_from(tmp_path):
+def test_an_interrupted_fit_leaves_a_checkpoint_to_resume_from(tmp_path):
     path, X = tmp_path / "fit.checkpoint", data()
     model = DeepNSNMF((8, 4), random_state=0, tol=0, max_iter=30)
 
@@ -123,7 +123,7 @@ def test_an_interrupted_fit_leaves_a_checkpoint_to_go_on_from(tmp_path):
 
 
 @pytest.mark.parametrize("content", [b"", b"something else", b"\x10\0\0\0\0\0\0\0{}"])
-def test_a_file_that_is_no_checkpoint_is_refused_and_left_alone(content, tmp_path):
+def test_a_file_that_is_not_a_checkpoint_is_refused_and_not_changed(content, tmp_path):
     path = tmp_path / "mine"
     path.write_bytes(content)
     with pytest.raises(ValueError, match="mine"):
@@ -131,7 +131,7 @@ def test_a_file_that_is_no_checkpoint_is_refused_and_left_alone(content, tmp_pat
     assert path.read_bytes() == content
 
 
-def test_a_model_file_is_no_checkpoint(tmp_path):
+def test_a_model_file_is_refused_as_a_checkpoint(tmp_path):
     NMF(3, random_state=0).fit(data()).save(tmp_path / "model")
     with pytest.raises(ValueError, match="is no checkpoint of a fit"):
         NMF(3, random_state=0).fit(data(), checkpoint=tmp_path / "model")
@@ -144,7 +144,7 @@ def test_a_model_file_is_no_checkpoint(tmp_path):
         ({"checkpoint": "fit", "checkpoint_seconds": -1}, "checkpoint_seconds is -1: expected a number of seconds"),
     ],
 )
-def test_a_place_that_cannot_be_is_refused(arguments, sentence, tmp_path, monkeypatch):
+def test_an_invalid_checkpoint_argument_is_refused(arguments, sentence, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=sentence):
         NMF(3).fit(data(), **arguments)
@@ -154,7 +154,7 @@ def full_disk(*_, **__):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def test_a_checkpoint_that_cannot_be_written_is_one_warning_and_the_fit_goes_on(tmp_path, monkeypatch):
+def test_a_checkpoint_that_cannot_be_written_gives_one_warning_and_the_fit_continues(tmp_path, monkeypatch):
     path, model = tmp_path / "fit.checkpoint", DeepNSNMF((8, 4), random_state=0)
     monkeypatch.setattr(checkpoints, "write", full_disk)
     with pytest.warns(UserWarning, match="fit.checkpoint' cannot be written, so the fit goes on without it") as caught:
@@ -163,21 +163,21 @@ def test_a_checkpoint_that_cannot_be_written_is_one_warning_and_the_fit_goes_on(
     assert_same(kept, fitted(model))
 
 
-def test_a_checkpoint_is_tried_again_after_one_that_could_not_be_written(tmp_path, monkeypatch):
+def test_a_checkpoint_is_written_again_after_a_failure(tmp_path, monkeypatch):
     path, original, calls = tmp_path / "fit.checkpoint", checkpoints.write, []
 
-    def full_at_first(*arguments):
+    def full_disk_at_first(*arguments):
         calls.append(path.exists())
         return original(*arguments) if len(calls) > 1 else full_disk()
 
-    monkeypatch.setattr(checkpoints, "write", full_at_first)
+    monkeypatch.setattr(checkpoints, "write", full_disk_at_first)
     with pytest.warns(UserWarning, match="cannot be written"):
         fitted(NMF(4, random_state=0, tol=0), path)
     assert calls[:3] == [False, False, True]
     assert not path.exists()
 
 
-def test_a_checkpoint_that_cannot_be_removed_is_a_warning(tmp_path, monkeypatch):
+def test_a_checkpoint_that_cannot_be_removed_gives_a_warning(tmp_path, monkeypatch):
     model = NMF(4, random_state=0)
     with monkeypatch.context() as patch:
         patch.setattr(checkpoints.Path, "unlink", full_disk)
@@ -186,12 +186,12 @@ def test_a_checkpoint_that_cannot_be_removed_is_a_warning(tmp_path, monkeypatch)
     assert_same(kept, fitted(model))
 
 
-@pytest.mark.parametrize("there", [True, False])
-def test_a_checkpoint_through_a_link_leaves_the_link(there, tmp_path, monkeypatch):
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_checkpoint_that_is_a_link_stays_a_link(exists, tmp_path, monkeypatch):
     target, link = tmp_path / "elsewhere" / "target", tmp_path / "link"
     target.parent.mkdir()
     link.symlink_to(target)
-    if there:
+    if exists:
         end_after(1, monkeypatch)
         with pytest.raises(KilledError):
             fitted(NMF(4, random_state=0), target)
@@ -202,13 +202,13 @@ def test_a_checkpoint_through_a_link_leaves_the_link(there, tmp_path, monkeypatc
     assert not target.exists()
 
 
-def test_a_random_state_that_cannot_be_kept_is_refused(tmp_path):
+def test_a_random_state_that_cannot_be_stored_is_refused(tmp_path):
     with pytest.raises(ValueError, match="random_state to be an integer or None"):
         NMF(3, random_state=np.random.RandomState(0)).fit(data(), checkpoint=tmp_path / "fit")
 
 
 @pytest.mark.parametrize("name", ["os:system", "deepnmf.solvers.gone:State", "deepnmf.solvers.descent:gone"])
-def test_a_checkpoint_names_no_class_but_of_a_fit(name):
+def test_a_checkpoint_that_names_a_foreign_class_is_refused(name):
     with pytest.raises(ValueError, match="nothing that a fit is made of"):
         checkpoints.unpacked({"class": name, "fields": {"command": "true"}}, {}, None)
 
@@ -222,8 +222,8 @@ np.save(sys.argv[2], model.components_)
 """
 
 
-def test_a_process_that_was_killed_goes_on(tmp_path):
-    """Signal 9, at a moment that is not ours to choose."""
+def test_a_killed_process_resumes_with_the_same_bits(tmp_path):
+    """The process gets signal 9 as soon as its first checkpoint exists."""
     path, result, undisturbed = (tmp_path / name for name in ("checkpoint", "components.npy", "undisturbed.npy"))
     command = [sys.executable, "-c", KILLED, str(path), str(result)]
     process = subprocess.Popen(command)

@@ -1,4 +1,4 @@
-"""Rows of a dask array: the same factors as in memory, on threads and on a cluster, whatever happens to a worker."""
+"""Rows of a dask array: the same factors as in memory, on threads and on a cluster, even if workers die."""
 
 import logging
 import os
@@ -41,7 +41,7 @@ def same(found, expected, tolerance=1e-8):
 
 @every_model
 @pytest.mark.parametrize("chunks", [(17, -1), (25, 5), (1000, -1)])
-def test_threads_give_the_factors_that_memory_gives(model, chunks):
+def test_threads_give_the_same_factors_as_in_memory(model, chunks):
     X = data()
     expected = short(model).fit(X)
     with dask.config.set(scheduler="threads"):
@@ -68,20 +68,20 @@ def test_sparse_chunks_stay_sparse():
     assert same(short(NMF(4, random_state=0)).fit(blocks), short(NMF(4, random_state=0)).fit(X))
 
 
-def test_transform_is_lazy():
+def test_transform_of_a_dask_array_is_lazy():
     X = data()
     model = short(NMF(4, random_state=0)).fit(X)
-    asked = []
+    computed = []
 
-    def noted(block):
-        asked.append(len(block))
+    def recorded(block):
+        computed.append(len(block))
         return block
 
-    lazy = model.transform(da.from_array(X, chunks=(20, -1)).map_blocks(noted, dtype=X.dtype, meta=X[:0]))
-    before = len(asked)
+    lazy = model.transform(da.from_array(X, chunks=(20, -1)).map_blocks(recorded, dtype=X.dtype, meta=X[:0]))
+    before = len(computed)
     assert isinstance(lazy, da.Array)
     assert np.allclose(lazy[:20].compute(), model.transform(X[:20]))
-    assert before <= 6  # the pass that measures X, and nothing of the codes
+    assert before <= 6  # the pass that computes the sizes of X; no codes are computed
 
 
 def test_precision_is_kept():
@@ -90,7 +90,7 @@ def test_precision_is_kept():
     assert found.components_.dtype == found.codes_[-1].dtype == np.float32
 
 
-def test_a_pass_has_as_many_tasks_after_many_passes_as_before():
+def test_the_number_of_tasks_of_a_pass_does_not_grow():
     X = da.from_array(data(), chunks=(20, -1))
     counts = []
 
@@ -101,7 +101,7 @@ def test_a_pass_has_as_many_tasks_after_many_passes_as_before():
 
     with dask.config.set(scheduler=counting):
         NMF(4, random_state=0, tol=0, max_iter=40).fit(X)
-    # A sweep that is taken back has a few tasks less or more; what is remembered would add some with each pass.
+    # A sweep that is undone has a few tasks less or more; tasks that are remembered would add up over the passes.
     assert max(counts[-20:]) <= 1.5 * max(counts[:20])
 
 
@@ -126,12 +126,12 @@ def test_other_collections_of_dask_are_refused():
 
 
 @pytest.mark.parametrize("model", [GNMF(4), WSF(4), GDNMF((8, 4)), DeepSemiNMF((8, 4), activation="stanh")], ids=repr)
-def test_models_whose_rows_depend_on_each_other_say_so(model):
+def test_models_whose_rows_depend_on_each_other_refuse_dask_arrays(model):
     with pytest.raises(ValueError, match="takes no dask arrays"):
         model.fit(da.from_array(data(), chunks=(20, -1)))
 
 
-def test_a_pass_works_on_a_block_once():
+def test_a_pass_uses_each_block_once():
     seen = []
 
     def step(X_b, _):
@@ -141,12 +141,12 @@ def test_a_pass_works_on_a_block_once():
     with Workers() as workers:
         engine = cluster.RowsOnCluster(da.from_array(data(), chunks=(20, -1)), workers)
         engine.sweep((), step)
-    assert sorted(seen, reverse=True) == [*[20] * (len(data()) // 20), 1]  # and one row, for its shape
+    assert sorted(seen, reverse=True) == [*[20] * (len(data()) // 20), 1]  # and one row, for the shapes of the results
 
 
 @pytest.fixture(scope="module")
 def two_workers():
-    """A cluster of two processes; one that is killed again and again is started again and again."""
+    """A cluster of two processes, which are restarted whenever they are killed."""
     distributed = pytest.importorskip("distributed")
     settings = {"distributed.worker.daemon": False, "distributed.deploy.lost-worker-timeout": "1 hour"}
     with (
@@ -159,7 +159,7 @@ def two_workers():
 
 @pytest.fixture
 def log(two_workers):
-    """What the cluster says of its workers."""
+    """The log messages of the cluster about its workers."""
     lines = []
     handler = logging.Handler()
     handler.emit = lambda record: lines.append(record.getMessage())
@@ -171,8 +171,8 @@ def log(two_workers):
 
 @pytest.fixture
 def kill_in(monkeypatch, tmp_path):
-    """Let the first worker that comes to some pass over data of some width die there."""
-    order = tmp_path / "die"
+    """Return a function that lets one worker die in the nth pass of a step over data of a given width."""
+    marker = tmp_path / "die"
 
     def prepare(width, step_name, nth):
         passes = []
@@ -182,30 +182,32 @@ def kill_in(monkeypatch, tmp_path):
             if engine.n_features == width and step_name in str(step):
                 passes.append(step)
                 if len(passes) == nth:
-                    order.touch()
-                    step = dying_of(step, order, os.getpid())
+                    marker.touch()
+                    step = dying_once(step, marker, os.getpid())
             return undisturbed(engine, rows, step, out)
 
         monkeypatch.setattr(cluster.RowsOnCluster, "sweep", sweep)
-        return order
+        return marker
 
     return prepare
 
 
-def dying_of(step, order, caller):
+def dying_once(step, marker, caller):
+    """The step, but the first worker that removes the marker file kills itself."""
+
     def on_block(X_b, rows):
         if os.getpid() != caller:
-            with suppress(FileNotFoundError):  # another was quicker
-                order.unlink()
+            with suppress(FileNotFoundError):  # another worker has removed it
+                marker.unlink()
                 os.kill(os.getpid(), signal.SIGKILL)
         return step(X_b, rows)
 
     return on_block
 
 
-@pytest.mark.filterwarnings("ignore")  # distributed's own, on closing
+@pytest.mark.filterwarnings("ignore")  # warnings of distributed when it closes
 @pytest.mark.parametrize("model", [MODELS[0], NONNEGATIVE, MIXED], ids=lambda m: type(m).__name__)
-def test_a_cluster_gives_the_factors_that_memory_gives(model, two_workers):
+def test_a_cluster_gives_the_same_factors_as_in_memory(model, two_workers):
     X = data()
     assert same(short(model).fit(da.from_array(X, chunks=(20, -1))), short(model).fit(X))
 
@@ -221,16 +223,16 @@ MOMENTS = {  # width of the data, step, and which of its passes
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("moment", MOMENTS.values(), ids=MOMENTS)
-def test_a_worker_that_dies_costs_its_blocks_and_not_the_fit(moment, two_workers, log, kill_in):
+def test_a_fit_survives_a_worker_that_dies(moment, two_workers, log, kill_in):
     model, *when = moment
     blocks = da.from_array(data(), chunks=(15, -1))
     with dask.config.set(scheduler="threads"):
         expected = short(model).fit(blocks)
     X = blocks.persist()
-    order = kill_in(*when)
-    order.touch()  # only a worker removes it, and dies
+    marker = kill_in(*when)
+    marker.touch()  # only a worker that dies removes it
     found = short(model).fit(X)
-    assert not order.exists()
+    assert not marker.exists()
     assert any("killed by signal 9" in line for line in log), log
     assert any("lose already computed task(s), which will be recomputed" in line for line in log), log
     assert all((a == b).all() for a, b in zip(found.factors_, expected.factors_, strict=True))
@@ -239,7 +241,7 @@ def test_a_worker_that_dies_costs_its_blocks_and_not_the_fit(moment, two_workers
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_lazy_codes_outlive_a_worker_and_their_data(two_workers, log):
+def test_lazy_codes_are_computed_after_a_worker_with_their_data_died(two_workers, log):
     X = data()
     model = short(NMF(4, random_state=0)).fit(X)
     codes = model.transform(da.from_array(X, chunks=(15, -1)).persist())
@@ -248,34 +250,36 @@ def test_lazy_codes_outlive_a_worker_and_their_data(two_workers, log):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_what_cannot_be_made_again_is_named(two_workers, log, kill_in):
+def test_data_that_cannot_be_computed_again_are_reported(two_workers, log, kill_in):
     scattered = two_workers.scatter(np.split(data(seed=2), 4), hash=False)
     X = da.concatenate([da.from_delayed(dask.delayed(part), (15, 24), float) for part in scattered])
     kill_in(24, "CodesStep", 2)
-    with pytest.raises(RuntimeError, match="took with them what dask cannot make again"):
+    with pytest.raises(RuntimeError, match="dask cannot compute their data again"):
         NMF(4, random_state=0).fit(X)
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_block_that_kills_its_workers_ends_the_fit_in_a_sentence(two_workers, log, kill_in):
+def test_a_block_that_kills_its_workers_ends_the_fit_with_an_error(two_workers, log, kill_in):
     two_workers.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 0))
     kill_in(24, "CodesStep", 2)
     try:
-        with pytest.raises(RuntimeError, match="a block too large for their memory"):
-            NMF(4, random_state=0).fit(da.from_array(data(seed=1), chunks=(15, -1)))  # dask keeps the failure by name
+        with pytest.raises(RuntimeError, match="a block is too large for the memory of a worker"):
+            NMF(4, random_state=0).fit(
+                da.from_array(data(seed=1), chunks=(15, -1))
+            )  # other data, since dask remembers the failure of a task by its name
     finally:
         two_workers.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 3))
 
 
 @pytest.mark.filterwarnings("error:Sending large graph")
-def test_rows_that_travel_in_a_graph_are_no_cause_for_a_warning(two_workers):
+def test_rows_in_a_graph_do_not_cause_a_warning(two_workers):
     X = da.from_array(data(), chunks=(15, -1)).persist()
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": 8 * data().size}):
         NMF(24, init="random", random_state=0, tol=0, max_iter=6).fit(X)
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_the_scheduler_does_not_remember_every_pass(two_workers):
+def test_the_number_of_tasks_on_the_scheduler_does_not_grow(two_workers):
     X = da.from_array(data(), chunks=(15, -1))
     counts = []
 
@@ -285,7 +289,7 @@ def test_the_scheduler_does_not_remember_every_pass(two_workers):
     NMF(4, random_state=0, tol=0, max_iter=40).fit(
         X, on_sweep=lambda *_: counts.append(two_workers.run_on_scheduler(tasks)) and None
     )
-    assert cluster.PASSES_TOGETHER < 10
+    assert cluster.PASSES_BETWEEN_FETCHES < 10
     assert max(counts[-10:]) <= 1.5 * max(counts[5:20])
 
 
@@ -297,10 +301,10 @@ def client(two_workers):
         yield client
 
 
-CLOSED = "the dask client is closed: keep it open until the fit is over"
+CLOSED = "the dask client is closed: keep it open until the fit ends"
 
 
-def test_a_client_that_is_closed_before_a_pass_is_said_to_be_closed(client):
+def test_a_client_closed_before_a_pass_is_reported(client):
     X = da.from_array(data(), chunks=(20, -1)).persist()
     with pytest.raises(RuntimeError, match=CLOSED):
         NMF(4, random_state=0, tol=0).fit(X, on_sweep=lambda *_: client.close())
@@ -308,15 +312,15 @@ def test_a_client_that_is_closed_before_a_pass_is_said_to_be_closed(client):
         NMF(4, random_state=0, tol=0).fit(X)
 
 
-def test_a_client_that_is_closed_during_a_pass_is_said_to_be_closed(client, monkeypatch):
+def test_a_client_closed_during_a_pass_is_reported(client, monkeypatch):
     persisted = cluster._persisted
 
-    def then_closed(*collections):
+    def persisted_then_closed(*collections):
         result = persisted(*collections)
-        if len(collections) > 1:  # new rows and sums: a sweep
+        if len(collections) > 1:  # new rows and sums, so this is a sweep
             client.close()
         return result
 
-    monkeypatch.setattr(cluster, "_persisted", then_closed)
+    monkeypatch.setattr(cluster, "_persisted", persisted_then_closed)
     with pytest.raises(RuntimeError, match=CLOSED):
         NMF(4, random_state=0).fit(da.from_array(data(), chunks=(20, -1)))

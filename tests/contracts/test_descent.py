@@ -1,4 +1,4 @@
-"""What holds of every fit: the loss, the scale, the shape of what comes out."""
+"""Properties of every fit: its loss, and the scale and shape of its results."""
 
 import numpy as np
 import pytest
@@ -51,24 +51,24 @@ def test_fitted_attributes_agree_with_each_other(model):
         assert all(Z.min() >= 0 for Z in model.factors_)
 
 
-def hands_out_unit_features(model):
-    """NMF keeps scikit-learn's scale under its penalties; a nonlinear model's features are decoded unit codes."""
+def has_unit_features(model):
+    """With penalties, NMF keeps the scale of scikit-learn; features of a nonlinear model are decoded unit codes."""
     return not getattr(model, "alpha_W", 0) and is_linear(model)
 
 
-@pytest.mark.parametrize("model", [m for m in VARIANTS if hands_out_unit_features(m)], ids=name_of)
+@pytest.mark.parametrize("model", [m for m in VARIANTS if has_unit_features(m)], ids=name_of)
 def test_every_layers_features_have_unit_norm_in_input_space(model):
     for C in fitted(model, data()).features_:
         norms = np.linalg.norm(C, axis=1)
         assert np.allclose(norms[norms > 0], 1)
 
 
-def minimises_the_error_of_the_data(model):
+def minimizes_the_error_of_the_data(model):
     return not isinstance(model, MultilayerNMF | DeepNMFNetwork)
 
 
-@pytest.mark.parametrize("model", [m for m in VARIANTS if minimises_the_error_of_the_data(m)], ids=name_of)
-def test_unpenalised_loss_is_half_the_squared_error(model):
+@pytest.mark.parametrize("model", [m for m in VARIANTS if minimizes_the_error_of_the_data(m)], ids=name_of)
+def test_unpenalized_loss_is_half_the_squared_error(model):
     nothing = {"penalty": None, "alpha_W": 0, "alpha_H": 0, "graph_weights": 0}
     parameters = model.get_params()
     model = clone(model).set_params(**{name: value for name, value in nothing.items() if name in parameters})
@@ -76,12 +76,12 @@ def test_unpenalised_loss_is_half_the_squared_error(model):
     assert model.loss_curve_[-1] == pytest.approx(0.5 * model.reconstruction_err_**2, rel=1e-8)
 
 
-def has_lower_codes_of_their_own(model):
-    """In GDNMF lower codes are values of the top ones."""
+def has_separate_lower_codes(model):
+    """In GDNMF, the codes of lower layers are functions of the top ones."""
     return hasattr(model, "keep_codes") and not isinstance(model, GDNMF)
 
 
-@pytest.mark.parametrize("model", [m for m in VARIANTS if has_lower_codes_of_their_own(m)], ids=name_of)
+@pytest.mark.parametrize("model", [m for m in VARIANTS if has_separate_lower_codes(m)], ids=name_of)
 def test_codes_of_every_layer_are_kept_on_request(model):
     X = data()
     model = fitted(model, X, keep_codes="all")
@@ -89,7 +89,7 @@ def test_codes_of_every_layer_are_kept_on_request(model):
 
 
 def has_chained_codes(model):
-    """In a network codes of every layer are variables of the fit; in GDNMF a shallow path goes past the lower ones."""
+    """In a network, the codes of all layers are variables; in GDNMF, the shallow path skips the lower layers."""
     return hasattr(model, "keep_codes") and not isinstance(model, DeepNMFNetwork | GDNMF)
 
 
@@ -100,13 +100,13 @@ def test_codes_of_lower_layers_are_what_encode_gives(model):
     for layer in range(len(model.factors_) - 1):
         if is_linear(model) or isinstance(model, MultilayerNMF):
             assert np.allclose(model.codes_[layer], model.encode(X, layer), atol=1e-9)
-        else:  # the top layer's codes, seen from below
+        else:  # the codes of the top layer, decoded to the lower one
             expected = model.decode(model.codes_[-1])
             assert np.allclose(model.decode(model.codes_[layer], layer), expected, atol=1e-9 * expected.max())
 
 
 @pytest.mark.parametrize("theta", [0.0, 0.3])
-def test_stopping_does_not_depend_on_how_good_the_start_was(theta):
+def test_stopping_does_not_depend_on_the_quality_of_the_start(theta):
     X = data(noise=0.3)
     model = DeepNSNMF((8, 4), theta=theta, random_state=0, tol=1e-5, max_iter=2000, pretrain_max_iter=0).fit(X)
     again = DeepNSNMF((8, 4), theta=theta, init="custom", tol=1e-5, max_iter=2000)
@@ -126,7 +126,7 @@ def test_stopping_does_not_depend_on_how_good_the_start_was(theta):
     ],
     ids=name_of,
 )
-def test_a_start_from_the_factors_of_a_fit_begins_where_it_ended(model):
+def test_a_fit_from_given_factors_starts_at_their_loss(model):
     X = data(noise=0.3)
     model = fitted(model, X, random_state=0)
     again = clone(model).set_params(max_iter=1).fit(X, factors=model.factors_)
@@ -134,14 +134,14 @@ def test_a_start_from_the_factors_of_a_fit_begins_where_it_ended(model):
 
 
 @pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-6])
-def test_a_smaller_tolerance_ends_lower(tol):
+def test_a_smaller_tolerance_gives_a_lower_loss(tol):
     X = data(noise=0.3)
     loose, tight = (NMF(4, tol=t, max_iter=5000, random_state=0).fit(X) for t in (tol, tol / 10))
     assert tight.loss_curve_[-1] <= loose.loss_curve_[-1]
     assert tight.n_iter_ > loose.n_iter_
 
 
-def test_on_sweep_sees_every_sweep_and_can_stop():
+def test_on_sweep_is_called_after_every_sweep_and_can_stop_the_fit():
     seen = []
     model = NMF(4, random_state=0, tol=0)
     model.fit(data(), on_sweep=lambda sweep, loss: seen.append((sweep, loss)) or sweep == 7)
@@ -163,12 +163,12 @@ def test_a_one_sided_penalty_changes_sparseness_and_not_only_the_scale(penalty, 
     assert measured[0] < measured[1] < measured[2]
 
 
-def lets_scale_through(model):
+def has_homogeneous_activation(model):
     return isinstance(model, SparseDeepNMF | DeepSemiNMF) and model.activation in ("square", "relu")
 
 
-@pytest.mark.parametrize("model", [m for m in VARIANTS if lets_scale_through(m)], ids=name_of)
-def test_factors_have_unit_rows_where_the_activation_lets_scale_through(model):
+@pytest.mark.parametrize("model", [m for m in VARIANTS if has_homogeneous_activation(m)], ids=name_of)
+def test_factors_have_unit_rows_below_a_homogeneous_activation(model):
     for Z in fitted(model, data()).factors_:
         norms = np.linalg.norm(Z, axis=1)
         assert np.allclose(norms[norms > 0], 1)

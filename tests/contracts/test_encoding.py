@@ -1,4 +1,4 @@
-"""transform: the optimum of each row, and of that row alone."""
+"""transform computes the optimal codes of each row, independently of other rows."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ NEW = data(n=17, seed=1)
 
 
 @pytest.mark.parametrize("order", [1, 3, 16, 40])
-def test_codes_are_those_of_scipys_nonnegative_least_squares(order):
+def test_codes_agree_with_scipys_nonnegative_least_squares(order):
     rng = np.random.default_rng(order)
     D, X = rng.gamma(0.5, size=(order, 60)), rng.gamma(0.5, size=(25, 60))
     H = solve_rows(D @ D.T, X @ D.T)
@@ -24,7 +24,7 @@ def test_codes_are_those_of_scipys_nonnegative_least_squares(order):
 
 
 @pytest.mark.parametrize("order", [30, 60, 200])
-def test_more_features_than_dimensions_still_give_an_optimum(order):
+def test_codes_are_optimal_with_more_features_than_dimensions(order):
     rng = np.random.default_rng(0)
     D, X = rng.random((order, 12)), rng.random((20, 12))
     H = solve_rows(D @ D.T, X @ D.T)
@@ -33,7 +33,7 @@ def test_more_features_than_dimensions_still_give_an_optimum(order):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_of_equally_good_codes_the_smallest_is_taken_so_that_similar_rows_get_similar_codes(dtype):
+def test_the_smallest_of_equally_good_codes_is_chosen(dtype):
     X = data(n=40, p=3)
     model = NMF(12, random_state=0, max_iter=20, tol=0).fit(X)
     codes, moved = (model.transform(rows.astype(dtype)) for rows in (X, X * (1 + 1e-6)))
@@ -44,7 +44,7 @@ def test_of_equally_good_codes_the_smallest_is_taken_so_that_similar_rows_get_si
     assert np.allclose(codes, smallest, atol=1e-3 * codes.max())
 
 
-def test_mixed_signs_and_penalties_meet_the_optimality_conditions():
+def test_codes_meet_the_optimality_conditions_with_mixed_signs_and_penalties():
     rng = np.random.default_rng(0)
     D, X = rng.standard_normal((10, 30)), rng.standard_normal((50, 30))
     P = CodePenalty(0.3 * np.ones((10, 10)), l1=0.2)
@@ -79,7 +79,7 @@ def test_codes_of_a_converged_fit_are_what_transform_gives(model):
 
 @pytest.mark.parametrize("layer", [0, 1, -1, -2])
 @pytest.mark.parametrize("theta", [0.0, 0.3])
-def test_encode_and_decode_serve_every_layer(layer, theta):
+def test_encode_and_decode_work_for_every_layer(layer, theta):
     X = data()
     model = DeepNSNMF((8, 4), theta=theta, random_state=0, max_iter=50).fit(X)
     H = model.encode(X, layer)
@@ -89,7 +89,7 @@ def test_encode_and_decode_serve_every_layer(layer, theta):
     assert explained > 0.8
 
 
-def test_the_output_layer_is_a_parameter_that_a_pipeline_can_set():
+def test_a_pipeline_can_set_the_output_layer():
     X = data()
     pipeline = make_pipeline(SparseDeepNMF((8, 4), random_state=0, max_iter=50))
     assert pipeline.fit_transform(X).shape == (60, 4)
@@ -98,7 +98,7 @@ def test_the_output_layer_is_a_parameter_that_a_pipeline_can_set():
     assert len(pipeline.get_feature_names_out()) == 8
 
 
-def test_a_penalised_model_transforms_with_its_penalty():
+def test_a_penalized_model_transforms_with_its_penalty():
     X = data()
     model = SparseDeepNMF((8, 4), penalty="R", code_penalty=0.5, random_state=0).fit(X)
     C = model.components_
@@ -128,7 +128,7 @@ def test_score_is_the_share_of_the_data_that_is_explained(model):
 
 
 @pytest.mark.parametrize("model", [m for m in VARIANTS if is_linear(m) and hasattr(m, "project")], ids=name_of)
-def test_projecting_is_least_squares_without_a_sign(model):
+def test_projection_is_least_squares_without_constraints(model):
     X = data()
     model = clone(model).fit(X)
     for layer in range(len(model.factors_)):
@@ -139,7 +139,7 @@ def test_projecting_is_least_squares_without_a_sign(model):
         assert np.allclose(model.decode(H, layer), model.decode(best.T, layer), atol=1e-6)
 
 
-def test_projecting_through_an_activation_is_refused():
+def test_projection_through_an_activation_is_refused():
     model = SparseDeepNMF((8, 4), activation="square", random_state=0, max_iter=5).fit(data())
     with pytest.raises(ValueError, match="project needs a linear path to layer 1, but activation='square' lies on it"):
         model.project(NEW)

@@ -1,4 +1,4 @@
-"""A process that is forked while another thread fits: the child is as free as its parent was before."""
+"""A process that is forked while another thread fits: the child has all BLAS threads and can fit."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ import pytest
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
-# Python 3.12 warns of a fork among threads, so that forks are made in a process that may warn.
+# Python 3.12 warns about a fork with several threads, so the forks run in a process that may warn.
 PROGRAM = """
 import os, signal, sys, threading, time
 import numpy as np
@@ -23,13 +23,13 @@ X = np.random.default_rng(0).random((3000, 120))  # more than one block of rows
 def fitted(X=X, **known):
     return NMF(3, random_state=0, tol=0, max_iter=3).fit(X, **known)
 
-def widths():
+def blas_threads():
     return {{library["filepath"]: library["num_threads"] for library in threadpool_info()}}
 
-def ends_well(child):
+def check_child(child):
     pid = os.fork()
     if pid == 0:
-        signal.alarm(30)  # ends a child that waits for ever
+        signal.alarm(30)  # ends a child that waits forever
         try:
             child()
         except BaseException:
@@ -40,15 +40,15 @@ def ends_well(child):
     assert status == 0, f"the child ended with {{status}}"
 
 threadpool_limits(2)
-expected, before = fitted().transform(X), widths()
+expected, before = fitted().transform(X), blas_threads()
 
 def fit_in_child():
-    assert widths() == before, (widths(), before)
+    assert blas_threads() == before, (blas_threads(), before)
     assert np.array_equal(fitted().transform(X), expected)
-    assert widths() == before, (widths(), before)
+    assert blas_threads() == before, (blas_threads(), before)
 
 {body}
-assert widths() == before, (widths(), before)
+assert blas_threads() == before, (blas_threads(), before)
 """
 
 
@@ -59,36 +59,36 @@ def run(body):
     assert result.returncode == 0, result.stderr
 
 
-def test_a_child_forked_while_a_thread_fits_has_all_blas_threads_and_fits():
+def test_a_child_forked_during_a_fit_has_all_blas_threads_and_can_fit():
     run("""
 within, forked = threading.Event(), threading.Event()
 fit = threading.Thread(target=fitted, kwargs={"on_sweep": lambda *_: within.set() or forked.wait(60)})
 fit.start()
 within.wait(60)
-ends_well(fit_in_child)
+check_child(fit_in_child)
 forked.set()
 fit.join()
 """)
 
 
-def test_a_child_does_not_wait_for_a_lock_that_another_thread_held_at_the_fork():
+def test_a_child_never_waits_for_a_lock_that_another_thread_held_at_the_fork():
     run("""
 acquired = threading.Event()
 def hold(lock):
     with lock:
         acquired.set()
         time.sleep(0.2)
-for lock in (threads._guard._lock, compilation.loading, global_compiler_lock):
+for lock in (threads._guard._lock, compilation.numba_lock, global_compiler_lock):
     acquired.clear()
     thread = threading.Thread(target=hold, args=[lock])
     thread.start()
     acquired.wait(60)
-    ends_well(lambda: fitted(X.astype(np.float32)).transform(X))  # compiles for another precision
+    check_child(lambda: fitted(X.astype(np.float32)).transform(X))  # compiles for another precision
     thread.join()
 """)
 
 
-def test_a_fit_that_forks_goes_on_in_both_processes():
+def test_a_fit_that_forks_continues_in_both_processes():
     run("""
 parent = os.getpid()
 children = []
@@ -98,7 +98,7 @@ def fork(sweep, loss):
         if children[0] == 0:
             signal.alarm(30)
 codes = fitted(on_sweep=fork).codes_[-1]
-same = np.array_equal(codes, fitted().codes_[-1]) and widths() == before
+same = np.array_equal(codes, fitted().codes_[-1]) and blas_threads() == before
 if os.getpid() != parent:
     os._exit(0 if same else 1)
 assert same

@@ -1,4 +1,4 @@
-"""The same matrix gives the same result in whatever form it comes."""
+"""The same matrix gives the same result in every form."""
 
 from functools import partial
 
@@ -18,12 +18,12 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 
 def short(model):
-    # Spectral steps are chaotic: rounding doubles from step to step, and two paths soon part.
+    # Spectral steps amplify rounding errors from step to step, so two fits soon differ.
     return clone(model).set_params(max_iter=15 if is_linear(model) else 1, tol=0)
 
 
 def assert_same_bits(fitted, other, X, same_X):
-    """The two models, fitted to the two forms of the same matrix, agree in every bit, and so do codes of both forms."""
+    """Check that models fitted to two forms of a matrix, and their codes for the two forms, agree in every bit."""
     assert np.array_equal(fitted.loss_curve_, other.loss_curve_)
     assert np.array_equal(fitted.codes_[-1], other.codes_[-1])
     assert all(np.array_equal(Z, same_Z) for Z, same_Z in zip(fitted.factors_, other.factors_, strict=True))
@@ -45,7 +45,7 @@ def test_the_same_numbers_give_the_same_bits_in_any_layout_and_as_a_frame(model)
 
 
 @pytest.mark.parametrize("model", SMALL, ids=name_of)
-def test_sparse_data_give_the_same_bits_whatever_their_form(model):
+def test_sparse_data_give_the_same_bits_in_every_format(model):
     stored = sparse.csr_array(data())
     fitted = short(model).fit(stored)
     for form in sparse_forms(data()).values():
@@ -53,7 +53,7 @@ def test_sparse_data_give_the_same_bits_whatever_their_form(model):
 
 
 @pytest.mark.parametrize("model", VARIANTS, ids=name_of)
-def test_sparse_equals_dense(model):
+def test_sparse_data_give_the_fit_of_dense_data(model):
     X = data()
     stored = sparse.csr_array(X)
     dense, fitted = short(model).fit(X), short(model).fit(stored)
@@ -76,7 +76,7 @@ def test_starts_weights_and_codes_give_the_same_bits_in_any_layout(order):
 
 
 @pytest.mark.parametrize("model", SMALL, ids=name_of)
-def test_single_precision_is_close_to_double(model):
+def test_single_precision_is_close_to_double_precision(model):
     X = data()
     model = clone(model).set_params(max_iter=60, tol=0)
     double, single = clone(model).fit(X), clone(model).fit(X.astype(np.float32))
@@ -87,7 +87,7 @@ def test_single_precision_is_close_to_double(model):
         == np.float32
     )
     assert single.reconstruction_err_ == pytest.approx(double.reconstruction_err_, rel=2e-3)
-    # On the way, one of them may leave a saddle some sweeps before the other.
+    # One of them may leave a saddle point some sweeps before the other.
     assert single.loss_curve_[-1] == pytest.approx(double.loss_curve_[-1], rel=1e-2)
 
 
@@ -95,7 +95,7 @@ def test_single_precision_is_close_to_double(model):
 def test_single_precision_learns_from_labels_as_well_as_double(model):
     accuracy = {np.float64: [], np.float32: []}
     for seed in range(5):
-        X, y, known = labelled_blobs(seed)
+        X, y, known = labeled_blobs(seed)
         for dtype, found in accuracy.items():
             fitted = clone(model).set_params(random_state=seed).fit(X.astype(dtype), np.where(known, y, -1))
             codes = fitted.transform(X.astype(dtype))
@@ -104,7 +104,7 @@ def test_single_precision_learns_from_labels_as_well_as_double(model):
     assert np.mean(accuracy[np.float32]) == pytest.approx(np.mean(accuracy[np.float64]), abs=0.02)
 
 
-def labelled_blobs(seed):
+def labeled_blobs(seed):
     """Three overlapping classes in twelve dimensions, nonnegative, half of them with labels."""
     X, y = make_blobs(n_samples=120, n_features=12, cluster_std=3, random_state=seed)
     return X - X.min(), y, np.arange(len(y)) % 2 == 0
@@ -137,7 +137,7 @@ def test_the_same_seed_gives_the_same_bits_with_one_and_two_threads(model):
 
 
 @pytest.mark.usefixtures("small_blocks")
-def test_the_columns_of_a_wide_factor_are_split_without_changing_bits():
+def test_splitting_the_columns_of_a_wide_factor_does_not_change_bits():
     X = data(n=40, p=3000)
     results = []
     for threads in (1, 2):
@@ -146,21 +146,21 @@ def test_the_columns_of_a_wide_factor_are_split_without_changing_bits():
     assert all(np.array_equal(a, b) for a, b in zip(*results, strict=True))
 
 
-def test_blas_threads_are_as_before_after_a_fit_and_after_a_failure():
+def test_blas_threads_are_restored_after_a_fit_and_after_a_failure():
     from threadpoolctl import threadpool_info
 
-    def widths():
+    def blas_threads():
         return [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
 
-    before = widths()
+    before = blas_threads()
     NMF(3, random_state=0).fit(data())
     with pytest.raises(ZeroDivisionError):
         NMF(3, random_state=0).fit(data(), on_sweep=lambda *_: 1 / 0)
-    assert widths() == before
+    assert blas_threads() == before
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.float16])
-def test_other_number_types_are_read_as_double(dtype):
+def test_integers_and_half_precision_are_read_in_double_precision(dtype):
     X = (10 * data()).astype(dtype)
     assert NMF(3, random_state=0).fit(X).components_.dtype == np.float64
 

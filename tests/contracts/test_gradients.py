@@ -1,4 +1,4 @@
-"""Every gradient against central differences, for every model that has one."""
+"""Every gradient of every model is compared with central differences."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from gradients.linear import penalties, random_chain, statistics
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_gradients_are_those_of_central_differences(name):
+def test_gradients_agree_with_central_differences(name):
     case = CASES[name]
     gradients = case.gradients(case.arrays)
     assert set(gradients) == set(case.arrays)
@@ -22,15 +22,18 @@ def test_gradients_are_those_of_central_differences(name):
 
 
 def central_differences(case, key, step=1e-5):
-    """The derivative along every entry of one array, to fourth order."""
+    """The derivative in each entry of one array, to fourth order."""
     result = np.empty(case.arrays[key].shape)
     for entry in np.ndindex(result.shape):
-        values = [case.value(case.arrays | {key: nudged(case.arrays[key], entry, k * step)}) for k in (-2, -1, 1, 2)]
+        values = [
+            case.value(case.arrays | {key: with_entry_changed(case.arrays[key], entry, k * step)})
+            for k in (-2, -1, 1, 2)
+        ]
         result[entry] = (values[0] - 8 * values[1] + 8 * values[2] - values[3]) / (12 * step)
     return result
 
 
-def nudged(array, entry, step):
+def with_entry_changed(array, entry, step):
     array = array.copy()
     array[entry] += step
     return array
@@ -50,7 +53,7 @@ def test_a_factor_of_any_sign_is_optimal_with_every_penalty_or_the_penalty_is_re
         gradient = objective.block(chain, layer, stats, n_steps=3).gradient(Z)
         best, violation = free_factor(chain, layer, stats, terms)
         assert violation == pytest.approx(np.sum(gradient**2), rel=1e-8)
-        block = objective.block(chain, layer, stats, n_steps=3)  # of the same majoriser
+        block = objective.block(chain, layer, stats, n_steps=3)  # of the same majorizer
         assert np.linalg.norm(block.gradient(best)) <= 1e-6 * np.linalg.norm(gradient)
 
 
@@ -65,7 +68,7 @@ def test_a_penalty_on_features_in_input_space_is_refused_below_an_activation(dep
 
 
 @pytest.mark.parametrize("name", [name for name in penalties(2) if "graph" in name])
-def test_a_graph_beside_smoothing_is_refused(name):
+def test_a_graph_with_smoothing_is_refused(name):
     H, chain, X = random_chain(2, theta=0.3)
     objective = Objective(penalties(2)[name])
     stats = statistics(objective, X, H)

@@ -1,7 +1,7 @@
 """The models with a graph or classes against the published algorithms of `reference`, from the same start.
 
 The published algorithms hold no scale, so that they can shrink their penalty for nothing. Both ends are therefore
-measured by what the library minimises: the objective with features at unit norm, in which scale has no say.
+measured by what the library minimizes: the objective with features at unit norm, in which scale has no say.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ MARGIN = 1.001
 
 
 def labels(seed: int) -> Array:
-    """Three classes a column, for two attributes; a quarter is unknown."""
+    """Labels of two attributes with three classes each; a quarter is unknown."""
     return np.random.default_rng(seed + 100).integers(-1, 3, (40, 2))
 
 
@@ -32,7 +32,7 @@ def graphs_of(X: Array, Y: Array) -> list[Array]:
 
 
 def objective(X: Array, H: Array, factors: Sequence[Array], graphs: Sequence[Array], lams: Sequence[float]) -> float:
-    """½‖X - H_m C_m‖² + ½ Σ_l λ_l Σ_k ‖C_l[k]‖² (H̃_lᵀ L_l H̃_l)_kk, one graph a layer."""
+    """½‖X - H_m C_m‖² + ½ Σ_l λ_l Σ_k ‖C_l[k]‖² (H̃_lᵀ L_l H̃_l)_kk, one graph per layer."""
     value = 0.5 * float(np.sum((X - H @ product(factors)) ** 2))
     for layer, (W, lam) in enumerate(zip(graphs, lams, strict=True)):
         codes, C = reconstructed_codes(H, factors, layer), product(factors[: layer + 1])
@@ -49,7 +49,7 @@ def fitted(model: Any, X: Array, H: Array, factors: list[Array], y: Array | None
 @pytest.mark.parametrize("seed", SEEDS)
 def test_gnmf_ends_no_higher_than_the_published_updates(seed: int, lam: float) -> None:
     X = problem(seed)
-    W = graph_nmf.neighbour_graph(X)
+    W = graph_nmf.neighbor_graph(X)
     H, Z = balanced_pair(np.random.default_rng(seed), X, RANK)
     H, Z, _ = graph_nmf.gnmf(X, H, Z, W, lam, N_PRETRAIN)
     model = fitted(GNMF(RANK, graph_weights=lam), X, H, [Z], graph=sparse.csr_array(W))
@@ -58,16 +58,16 @@ def test_gnmf_ends_no_higher_than_the_published_updates(seed: int, lam: float) -
     assert ends[0] <= MARGIN * ends[1]
 
 
-def test_neighbour_graph_of_gnmf_is_the_published_one() -> None:
+def test_the_neighbor_graph_of_gnmf_is_the_published_one() -> None:
     X = problem(0)
     H, Z = balanced_pair(np.random.default_rng(0), X, RANK)
     own = fitted(GNMF(RANK), X, H, [Z])
-    given = fitted(GNMF(RANK), X, H, [Z], graph=sparse.csr_array(graph_nmf.neighbour_graph(X)))
+    given = fitted(GNMF(RANK), X, H, [Z], graph=sparse.csr_array(graph_nmf.neighbor_graph(X)))
     np.testing.assert_allclose(own.loss_curve_[-1], given.loss_curve_[-1], rtol=1e-6)
 
 
 def test_discriminant_nmf_ends_lower_than_its_multiplicative_updates() -> None:
-    """On most starts and on their mean: a reward for what lies apart leaves several minima far from each other."""
+    """On most starts and on average: the reward for scatter between classes leads to several distant minima."""
     ends = np.array([ends_of_discriminant_nmf(seed) for seed in range(6)])
     ours, theirs = ends.T
     assert np.sum(ours < theirs) >= 5

@@ -1,4 +1,4 @@
-"""The published algorithms of the models with a graph: that they are what they say they are."""
+"""Checks of the published algorithms of the models with a graph."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def labels(seed: int, n: int = 40) -> Array:
 
 
 def graphs_of(X: Array, seed: int, kind: str = "binary") -> list[Array]:
-    """Those of two attributes."""
+    """The graphs of two attributes."""
     return [wsf.label_graph(X, labels(seed + shift, len(X)), kind) for shift in (100, 200)]
 
 
@@ -30,9 +30,9 @@ def small(signed: bool = False) -> tuple[Array, Array, Array]:
 # --------------------------------------------------------------------------------------------------------- graphs
 
 
-def test_neighbour_graph_is_symmetric_without_self_edges_and_joins_each_sample_to_its_nearest() -> None:
+def test_the_neighbor_graph_is_symmetric_without_self_edges_and_joins_each_sample_to_its_nearest() -> None:
     X = problem(0)
-    W = graph_nmf.neighbour_graph(X)
+    W = graph_nmf.neighbor_graph(X)
     assert np.array_equal(W, W.T)
     assert np.all(np.diag(W) == 0)
     assert np.all(W.sum(axis=1) >= 5)
@@ -42,7 +42,7 @@ def test_neighbour_graph_is_symmetric_without_self_edges_and_joins_each_sample_t
 
 def test_laplacian_sums_squared_differences_along_edges_once() -> None:
     X, H, _ = small()
-    W = graph_nmf.neighbour_graph(X, 2)
+    W = graph_nmf.neighbor_graph(X, 2)
     pairs = sum(W[i, j] * np.sum((H[i] - H[j]) ** 2) for i in range(9) for j in range(i))
     np.testing.assert_allclose(np.trace(H.T @ graph_nmf.laplacian(W) @ H), pairs)
 
@@ -61,7 +61,7 @@ def test_label_graph_joins_known_samples_of_one_class_only(kind: str) -> None:
 
 def test_gradient_of_gnmf_is_that_of_its_loss() -> None:
     X, H, Z = small()
-    W = graph_nmf.neighbour_graph(X, 2)
+    W = graph_nmf.neighbor_graph(X, 2)
     assert_gradient(graph_nmf.codes_gradient(X, H, Z, W, 0.7), lambda V: graph_nmf.loss(X, V, Z, W, 0.7), H)
 
 
@@ -81,7 +81,7 @@ def test_gradient_of_wsf_is_that_of_its_loss(kind: str) -> None:
 
 def test_a_step_of_gnmf_goes_against_the_gradient() -> None:
     X, H, Z = small()
-    W = graph_nmf.neighbour_graph(X, 2)
+    W = graph_nmf.neighbor_graph(X, 2)
     step = graph_nmf.update_codes(X, H, Z, W, 0.7) - H
     assert np.all(step * graph_nmf.codes_gradient(X, H, Z, W, 0.7) <= 0)
 
@@ -109,7 +109,7 @@ def test_a_step_of_wsf_goes_against_the_gradient(kind: str) -> None:
 def test_loss_of_gnmf_never_rises(seed: int, lam: float) -> None:
     X = problem(seed)
     H, Z = balanced_pair(np.random.default_rng(seed), X, RANK)
-    assert_never_rises(graph_nmf.gnmf(X, H, Z, graph_nmf.neighbour_graph(X), lam, N_ITER)[-1])
+    assert_never_rises(graph_nmf.gnmf(X, H, Z, graph_nmf.neighbor_graph(X), lam, N_ITER)[-1])
 
 
 @pytest.mark.parametrize("delta", [0.0, 0.5, 0.9])
@@ -151,8 +151,8 @@ def test_loss_of_the_top_layer_of_deep_wsf_never_rises(seed: int, signed: bool) 
     assert_never_rises(losses)
 
 
-def test_the_sum_that_deep_wsf_publishes_may_rise() -> None:
-    # Never seen from the pre-trained starts above; here lower codes grow to explain more of X, and pay for it in (20).
+def test_the_published_sum_of_deep_wsf_may_rise() -> None:
+    # Not observed from the pretrained starts above; here lower codes grow to explain more of X, which raises (20).
     X, lams, rng = problem(0, signed=True), (1e-3, 1e-3), np.random.default_rng(0)
     codes = [rng.random((40, size)) for size in SIZES]
     factors = [rng.standard_normal((10, 30)), rng.standard_normal((RANK, 10))]
@@ -160,7 +160,7 @@ def test_the_sum_that_deep_wsf_publishes_may_rise() -> None:
     assert np.any(np.diff(losses) > 1e-6 * np.array(losses[:-1]))
 
 
-def test_lower_labels_feed_nothing_back_after_pre_training() -> None:
+def test_labels_of_lower_layers_have_no_effect_after_pretraining() -> None:
     X, lams = problem(0), (0.1, 0.01)
     codes, factors, graphs = deep_start(X, 0, lams)
     with_labels, *_ = deep_wsf.fine_tune(X, codes, factors, graphs, lams, 20)
@@ -172,7 +172,7 @@ def test_lower_labels_feed_nothing_back_after_pre_training() -> None:
 # -------------------------------------------------------------------------------------------------- without labels
 
 
-def test_without_weight_every_one_is_the_model_without_a_graph() -> None:
+def test_every_model_with_weight_zero_is_the_model_without_a_graph() -> None:
     X, (H, Z) = problem(0), balanced_pair(np.random.default_rng(0), problem(0), RANK)
     y, graphs = labels(0), graphs_of(X, 0)
     np.testing.assert_allclose(graph_nmf.update_codes(X, H, Z, graphs[0], 0), H * (X @ Z.T) / (H @ Z @ Z.T), rtol=1e-12)

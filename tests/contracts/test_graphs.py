@@ -1,4 +1,4 @@
-"""What is known of samples: graphs as operators, penalties in every model that has them, labels of any kind."""
+"""Graphs as operators, graph penalties in every model that has them, and labels of every type."""
 
 import tracemalloc
 
@@ -64,7 +64,7 @@ def dense_laplacian(kind, X, y):
 
 
 def dense_scatter(y, within, between):
-    """γ (I - P_c) - δ (P_c - P_1) on the labelled rows."""
+    """γ (I - P_c) - δ (P_c - P_1) on the labeled rows."""
     known = (y >= 0).astype(float)
     same = same_class(y)
     P_c = same / np.maximum(same.sum(axis=1, keepdims=True), 1)
@@ -78,24 +78,24 @@ def all_graphs(n=300):
     graphs["sparse dot"] = (label_graph("dot", sparse.csr_array(X), y), graphs["dot"][1])
     graphs["Fisher"] = (FisherScatter(ClassMeans(y), 0.7, 0.4), dense_scatter(y, 0.7, 0.4))
     W = symmetric(kneighbors_graph(X, 5))
-    graphs["neighbours"] = (EdgeGraph(W), laplacian(W.toarray()))
+    graphs["neighbors"] = (EdgeGraph(W), laplacian(W.toarray()))
     return graphs
 
 
 @pytest.mark.parametrize("name", all_graphs(20))
-def test_products_are_those_of_the_dense_matrix(name):
+def test_products_agree_with_those_of_the_dense_laplacian(name):
     graph, L = all_graphs()[name]
     H = np.random.default_rng(0).random((300, 7))
     assert np.allclose(graph.product(H), L @ H, rtol=0, atol=1e-12 * np.abs(L @ H).max())
 
 
 @pytest.mark.parametrize("name", all_graphs(20))
-def test_the_curvature_lies_above_the_graph(name):
+def test_the_curvature_is_an_upper_bound_of_the_laplacian(name):
     graph, L = all_graphs()[name]
     assert np.linalg.eigvalsh(np.diag(graph.curvature) - L)[0] >= -1e-10 * np.abs(L).max()
 
 
-def test_a_label_graph_of_many_samples_is_small():
+def test_a_label_graph_of_many_samples_needs_little_memory():
     n, r = 200_000, 40
     H, graph = np.random.default_rng(0).random((n, r)), LabelGraph(ClassMeans(places(n, 50)))
     tracemalloc.start()
@@ -109,16 +109,16 @@ def test_a_label_graph_of_many_samples_is_small():
 
 
 @pytest.mark.parametrize("model", LABELLED, ids=name_of)
-def test_the_loss_never_rises_and_labels_count(model):
+def test_the_loss_never_rises_and_labels_change_the_fit(model):
     X = data()
-    labelled = clone(model).fit(X, labels_for(model, len(X)))
-    curve = labelled.loss_curve_
+    labeled = clone(model).fit(X, labels_for(model, len(X)))
+    curve = labeled.loss_curve_
     assert (np.diff(curve) <= 1e-12 * np.abs(curve[:-1])).all()
-    assert not np.allclose(labelled.components_, clone(model).fit(X).components_)
+    assert not np.allclose(labeled.components_, clone(model).fit(X).components_)
 
 
 @pytest.mark.parametrize("model", [m for m in LABELLED if isinstance(m, WSF | DeepWSF) and is_linear(m)], ids=name_of)
-def test_the_loss_is_the_objective_as_it_is_written(model):
+def test_the_loss_is_the_documented_objective(model):
     X = data()
     y = labels_for(model, len(X))
     model = clone(model).fit(X, y)
@@ -134,7 +134,7 @@ def test_the_loss_is_the_objective_as_it_is_written(model):
     assert np.isclose(value, model.loss_curve_[-1], rtol=1e-9)
 
 
-def test_gnmf_s_loss_is_the_objective_as_it_is_written():
+def test_the_loss_of_gnmf_is_the_documented_objective():
     X = data()
     model = GNMF(4, graph_weights=0.3, random_state=0).fit(X)
     L = laplacian(symmetric(kneighbors_graph(X, 5)).toarray())
@@ -157,18 +157,20 @@ def test_gnmf_s_loss_is_the_objective_as_it_is_written():
     ],
     ids=lambda model: type(model).__name__,
 )
-def test_without_knowledge_each_is_its_unsupervised_model(model, plain, unknown):
+def test_every_model_without_labels_or_weight_is_its_unsupervised_model(model, plain, unknown):
     X = data()
     y = None if unknown == "none given" else labels_for(model, len(X))
     y = np.full_like(y, -1) if unknown == "all unknown" else y
     weights = ("within_weight", "between_weight") if isinstance(model, DiscriminantNMF) else ("graph_weights",)
     if unknown == "weight 0" or isinstance(model, GNMF):
         model = clone(model).set_params(**dict.fromkeys(weights, 0.0))
-    model, plain = (clone(each).set_params(tol=0, max_iter=30) for each in (model, plain))  # NMF has a criterion more
+    model, plain = (
+        clone(each).set_params(tol=0, max_iter=30) for each in (model, plain)
+    )  # NMF has an additional stopping criterion
     assert np.array_equal(model.fit(X, y).components_, plain.fit(X).components_)
 
 
-def test_labels_of_any_kind_are_the_same_labels():
+def test_labels_of_every_type_give_the_same_fit():
     X = data()
     Y = attributes(len(X))
     names = np.array(["a", "b", "c", "d", None], dtype=object)
@@ -178,14 +180,14 @@ def test_labels_of_any_kind_are_the_same_labels():
         assert np.array_equal(first, other)
 
 
-def test_a_single_column_belongs_to_the_top_layer():
+def test_a_single_column_of_labels_belongs_to_the_top_layer():
     X, y = data(), places(60)
     unknown = np.full_like(y, -1)
     flat = DeepWSF(**DEEP).fit(X, y)
     assert np.array_equal(flat.components_, DeepWSF(**DEEP).fit(X, np.column_stack([unknown, unknown, y])).components_)
 
 
-def test_a_heavier_graph_draws_classes_together():
+def test_a_larger_graph_weight_reduces_the_spread_within_classes():
     X, y = data(), places(60)
     spread = []
     for weight in (0.01, 0.1, 1.0):
@@ -195,17 +197,17 @@ def test_a_heavier_graph_draws_classes_together():
     assert spread[0] > spread[1] > spread[2]
 
 
-def test_a_graph_may_be_given():
+def test_a_given_graph_is_used():
     X = data()
     W = kneighbors_graph(X, 5)
-    by_itself = GNMF(4, random_state=0).fit(X)
+    from_neighbors = GNMF(4, random_state=0).fit(X)
     for graph in (W, W.toarray(), symmetric(W)):
-        assert np.array_equal(by_itself.components_, GNMF(4, random_state=0).fit(X, graph=graph).components_)
+        assert np.array_equal(from_neighbors.components_, GNMF(4, random_state=0).fit(X, graph=graph).components_)
 
 
 @pytest.mark.parametrize("X", [data(seed=1), data(seed=1).astype(np.float32), sparse.csr_array(data(seed=1))])
 @pytest.mark.parametrize("model", LABELLED[:6], ids=name_of)
-def test_labels_go_with_every_form_of_data(model, X):
+def test_labels_can_be_used_with_every_form_of_data(model, X):
     model = clone(model).fit(X, labels_for(model, X.shape[0]))
     assert model.transform(X).dtype == X.dtype
     assert np.isfinite(model.loss_curve_).all()
@@ -235,7 +237,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("model", "given", "kind", "sentence"), WRONG, ids=lambda value: str(value)[:40])
-def test_what_is_wrong_is_said_in_one_sentence(model, given, kind, sentence):
+def test_wrong_labels_graphs_and_weights_are_refused(model, given, kind, sentence):
     with pytest.raises(kind, match=sentence):
         model.fit(**({"X": data()} | given))
     assert not hasattr(model, "components_")

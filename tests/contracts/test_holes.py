@@ -1,4 +1,4 @@
-"""Entries that were not observed or count less: the fit is that of the others, in whatever form X comes."""
+"""Unobserved entries and entry weights: the fit is that of the observed entries, in every form of X."""
 
 import tracemalloc
 
@@ -11,7 +11,7 @@ from sklearn.metrics.pairwise import nan_euclidean_distances
 
 from catalogue import SMALL, VARIANTS
 from deepnmf import GNMF, NMF, NSNMF, WSF, DeepNSNMF, DeepSemiNMF, SemiNMF, SparseDeepNMF
-from deepnmf.engines import Workers, holes, rows_of
+from deepnmf.engines import Workers, holes, make_engine
 
 masking = pytest.mark.parametrize("model", [m for m in VARIANTS if m._problem().masks_nan], ids=lambda m: repr(m)[:60])
 small_masking = pytest.mark.parametrize(
@@ -20,7 +20,7 @@ small_masking = pytest.mark.parametrize(
 
 
 def holed(share=0.3, shape=(60, 25), dtype=np.float64, seed=0):
-    """Data of rank 4, the same with NaN, and where these are."""
+    """Data of rank 4, the same data with holes as NaN, and the mask of the holes."""
     rng = np.random.default_rng(seed)
     X = (rng.random((shape[0], 4)) @ rng.random((4, shape[1])) + 0.01 * rng.random(shape)).astype(dtype)
     hidden = rng.random(shape) < share
@@ -28,7 +28,7 @@ def holed(share=0.3, shape=(60, 25), dtype=np.float64, seed=0):
 
 
 def as_stored(X, hidden):
-    """A sparse matrix that stores what was observed."""
+    """A sparse matrix that stores the observed entries."""
     rows, columns = np.nonzero(~hidden)
     return sparse.csr_array((X[rows, columns], (rows, columns)), shape=X.shape)
 
@@ -54,17 +54,17 @@ def test_the_reported_error_is_that_of_the_observed_entries(model):
 
 
 @pytest.mark.parametrize("model", [NMF(4, random_state=0), DeepSemiNMF((8, 4), random_state=0)], ids=repr)
-def test_the_loss_at_the_end_is_that_of_the_observed_entries(model):
+def test_the_final_loss_is_that_of_the_observed_entries(model):
     X, Y, hidden = holed()
     fitted = clone(model).set_params(max_iter=3000, tol=1e-7).fit(Y)
     assert fitted.loss_curve_[-1] == pytest.approx(observed_loss(fitted, X, hidden), rel=1e-3)
 
 
 @small_masking
-def test_nan_absent_entries_and_weights_of_zero_say_the_same(model):
+def test_nan_unstored_entries_and_weights_of_zero_give_the_same_fit(model):
     X, Y, hidden = holed()
     model = clone(model).set_params(max_iter=5, tol=0)
-    known = known_of(model, Y)
+    known = needed_arguments(model, Y)
     fits = [
         clone(model).fit(Y),
         clone(model).fit(X, entry_weight=(~hidden).astype(float), **known),
@@ -78,17 +78,17 @@ def test_nan_absent_entries_and_weights_of_zero_say_the_same(model):
 
 
 @small_masking
-def test_weights_of_one_are_none(model):
+def test_weights_of_one_give_the_fit_without_weights(model):
     X, _, _ = holed()
     model = clone(model).set_params(max_iter=5, tol=0)
-    weighted = clone(model).fit(X, entry_weight=np.ones_like(X), **known_of(model, X))
+    weighted = clone(model).fit(X, entry_weight=np.ones_like(X), **needed_arguments(model, X))
     plain = clone(model).fit(X)
     assert (weighted.loss_curve_ == plain.loss_curve_).all()
     assert (weighted.components_ == plain.components_).all()
 
 
-def test_a_weight_counts_as_often_as_it_says():
-    """A row of weight one half beside one of weight one has half its pull: as if the others were there twice."""
+def test_a_weight_of_one_half_counts_half():
+    """Half of the rows with weight one half give the fit in which the other rows occur twice."""
     X, _, _ = holed(shape=(20, 15))
     weight = np.ones_like(X)
     weight[10:] = 0.5
@@ -115,7 +115,7 @@ def test_holes_are_filled_better_than_by_column_means(model, form):
     assert fitted.score(data, entry_weight=weight) > 0.999
 
 
-def test_codes_of_a_row_are_nonnegative_least_squares_over_what_was_seen():
+def test_codes_of_a_row_are_nonnegative_least_squares_over_its_observed_entries():
     X, Y, hidden = holed()
     model = NMF(4, random_state=0, tol=0, max_iter=50).fit(Y)
     codes = model.transform(Y)
@@ -126,7 +126,7 @@ def test_codes_of_a_row_are_nonnegative_least_squares_over_what_was_seen():
 
 @small_masking
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_rows_and_columns_without_anything_are_sound(model, dtype):
+def test_rows_and_columns_without_observed_entries_give_finite_results(model, dtype):
     _, Y, _ = holed(dtype=dtype)
     Y[3], Y[:, 5] = np.nan, np.nan
     fitted = clone(model).set_params(max_iter=40, tol=0).fit(Y)
@@ -135,7 +135,7 @@ def test_rows_and_columns_without_anything_are_sound(model, dtype):
         assert array.dtype in (dtype, np.float64)
 
 
-def test_an_empty_row_of_ratings_is_sound():
+def test_an_empty_row_of_ratings_has_zero_codes():
     X, _, hidden = holed()
     hidden[7] = True
     ratings = as_stored(X, hidden)
@@ -144,11 +144,11 @@ def test_an_empty_row_of_ratings_is_sound():
     assert (model.transform(ratings, entry_weight="stored")[7] == 0).all()
 
 
-def test_sparse_ratings_are_never_made_dense():
+def test_sparse_ratings_are_never_converted_to_a_dense_array():
     rng = np.random.default_rng(0)
     n, p, stored = 20_000, 2_000, 400_000
-    places = rng.integers(n, size=stored), rng.integers(p, size=stored)
-    ratings = sparse.csr_array((rng.random(stored), places), (n, p))
+    positions = rng.integers(n, size=stored), rng.integers(p, size=stored)
+    ratings = sparse.csr_array((rng.random(stored), positions), (n, p))
     NMF(4, max_iter=1, tol=0).fit(ratings[:50], entry_weight="stored")  # compile
     tracemalloc.start()
     NMF(4, random_state=0, max_iter=3, tol=0).fit(ratings, entry_weight="stored")
@@ -169,12 +169,12 @@ def test_sparse_ratings_are_never_made_dense():
         ("absent", 'entry_weight must be None, "stored" or a matrix'),
     ],
 )
-def test_weights_that_make_no_sense_are_refused(weight, words):
+def test_invalid_weights_are_refused(weight, words):
     with pytest.raises(ValueError, match=words):
         NMF(4).fit(holed()[0], entry_weight=weight)
 
 
-def test_the_weights_that_were_given_stay_as_they_were():
+def test_the_given_weights_are_not_changed():
     _, Y, _ = holed()
     weight = sparse.csr_array(np.ones_like(Y))
     NMF(4, random_state=0, tol=0, max_iter=2).fit(Y, entry_weight=weight)
@@ -186,7 +186,7 @@ def test_dense_weights_of_sparse_data_are_refused():
         NMF(4).fit(sparse.csr_array(holed()[0]), entry_weight=np.ones((60, 25)))
 
 
-def test_models_that_cannot_leave_out_entries_say_so():
+def test_models_that_cannot_leave_out_entries_refuse_nan_and_weights():
     X, Y, _ = holed()
     for model in (
         SparseDeepNMF((8, 4), activation="square"),
@@ -204,18 +204,18 @@ def test_models_that_cannot_leave_out_entries_say_so():
         NMF(4).fit(Y).project(Y)
 
 
-def test_labels_join_rows_with_holes():
+def test_labels_can_be_used_with_rows_with_holes():
     X, Y, _ = holed()
     model = WSF(4, random_state=0, tol=0, max_iter=20).fit(Y, np.arange(60) % 3)
     assert (np.diff(model.loss_curve_) <= 1e-9 * model.loss_curve_[0]).all()
     assert len(model.transform(X)) == 60
 
 
-def test_neighbours_are_found_among_rows_with_holes():
+def test_neighbors_are_found_among_rows_with_holes():
     X, Y, _ = holed()
     model = GNMF(4, graph_weights=1, random_state=0, tol=0, max_iter=30).fit(Y)
     assert (np.diff(model.loss_curve_) <= 1e-9 * model.loss_curve_[0]).all()
-    given = nan_euclidean_neighbours(Y, model.n_neighbors)
+    given = nan_euclidean_neighbors(Y, model.n_neighbors)
     alike = clone(model).fit(Y, graph=given)
     assert np.array_equal(alike.components_, model.components_)
     weighed = clone(model).fit(np.nan_to_num(Y), graph=given, entry_weight=np.isfinite(Y).astype(float))
@@ -223,13 +223,13 @@ def test_neighbours_are_found_among_rows_with_holes():
     assert not np.allclose(clone(model).fit(np.nan_to_num(Y), graph=given).components_, model.components_)
 
 
-def known_of(model, Y):
-    """What a model must be told beside the weights."""
-    return {"graph": nan_euclidean_neighbours(Y, model.n_neighbors)} if isinstance(model, GNMF) else {}
+def needed_arguments(model, Y):
+    """The arguments of `fit` that a model needs with weights."""
+    return {"graph": nan_euclidean_neighbors(Y, model.n_neighbors)} if isinstance(model, GNMF) else {}
 
 
-def nan_euclidean_neighbours(Y, n_neighbors):
-    """Edges to the nearest rows by the columns that both have."""
+def nan_euclidean_neighbors(Y, n_neighbors):
+    """Edges to the nearest rows, by the columns that both rows have."""
     distances = nan_euclidean_distances(Y)
     np.fill_diagonal(distances, np.inf)
     nearest = np.argsort(distances, axis=1)[:, :n_neighbors]
@@ -238,7 +238,7 @@ def nan_euclidean_neighbours(Y, n_neighbors):
     return graph
 
 
-def test_nothing_observed_is_refused():
+def test_data_without_observed_entries_are_refused():
     with pytest.raises(ValueError, match="X has no observed entry"):
         NMF(4).fit(np.full((10, 5), np.nan))
 
@@ -255,37 +255,37 @@ row_by_row = pytest.mark.parametrize("model", LINEAR, ids=lambda m: type(m).__na
 
 
 @pytest.fixture
-def little(monkeypatch):
-    """Whatever was observed counts as little."""
-    monkeypatch.setattr(holes, "LITTLE", 1.1)
+def always_sparsely_observed(monkeypatch):
+    """Every matrix with holes counts as sparsely observed."""
+    monkeypatch.setattr(holes, "SPARSELY_OBSERVED", 1.1)
 
 
 @row_by_row
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.usefixtures("little")
-def test_row_by_row_the_loss_never_rises(model, dtype):
+@pytest.mark.usefixtures("always_sparsely_observed")
+def test_the_loss_of_a_row_by_row_fit_never_rises(model, dtype):
     X, Y, _ = holed(0.5, dtype=dtype)
     losses = clone(model).set_params(max_iter=30, tol=0).fit(Y).loss_curve_
     allowed = 1e-13 if dtype == np.float64 else 1e-7
     assert (np.diff(losses) <= allowed * np.sum(X**2)).all()
-    if dtype == np.float64:  # in single precision a start may already be as low as rounding allows
+    if dtype == np.float64:  # in single precision, the start may already be optimal up to rounding
         assert losses[-1] < losses[0]
 
 
 @pytest.mark.parametrize("model", [m for m in LINEAR if type(m) is not DeepNSNMF], ids=lambda m: type(m).__name__)
-def test_row_by_row_is_as_low_as_with_completed_rows(model, monkeypatch):
-    """Smoothed and deep, the two end in different minima."""
+def test_a_row_by_row_fit_is_as_good_as_one_with_completed_rows(model, monkeypatch):
+    """DeepNSNMF is left out: its two fits end in different minima."""
     X, Y, hidden = holed(0.3, (100, 40))
     fits = []
     for share in (0, 1.1):
-        monkeypatch.setattr(holes, "LITTLE", share)
+        monkeypatch.setattr(holes, "SPARSELY_OBSERVED", share)
         fits.append(clone(model).set_params(max_iter=300, tol=0).fit(Y))
     completed, by_rows = (observed_loss(fit, X, hidden) for fit in fits)
     assert by_rows <= 1.05 * completed
 
 
-@pytest.mark.usefixtures("little")
-def test_row_by_row_weights_count():
+@pytest.mark.usefixtures("always_sparsely_observed")
+def test_weights_count_in_a_row_by_row_fit():
     X, _, hidden = holed()
     weight = sparse.csr_array(np.where(hidden, 0, np.random.default_rng(1).random(X.shape)))
     model = NMF(4, random_state=0, tol=0, max_iter=300).fit(X, entry_weight=weight)
@@ -293,16 +293,16 @@ def test_row_by_row_weights_count():
     assert model.loss_curve_[-1] == pytest.approx(0.5 * np.sum(weight.toarray() * residual), rel=1e-6)
 
 
-def test_little_of_a_dense_matrix_is_stored_as_such():
+def test_a_sparsely_observed_dense_matrix_is_stored_as_sparse():
     _, Y, _ = holed(0.95)
     with Workers() as workers:
-        assert rows_of(Y, workers=workers, nonnegative=True).stores_little
-        assert not rows_of(holed(0.5)[1], workers=workers, nonnegative=True).stores_little
+        assert make_engine(Y, workers=workers, nonnegative=True).is_sparsely_observed
+        assert not make_engine(holed(0.5)[1], workers=workers, nonnegative=True).is_sparsely_observed
 
 
 @pytest.mark.parametrize("weight", [1e-300, 1e-30, 1e-4])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_weights_that_are_all_next_to_nothing_are_refused_by_their_name(weight, form):
+def test_weights_that_are_all_tiny_are_refused(weight, form):
     X, _, _ = holed()
     weights = form(np.full(X.shape, weight))
     with pytest.raises(ValueError, match=f"entry_weight has no weight above {weight:g}, and a largest one from 0.001"):
@@ -310,15 +310,15 @@ def test_weights_that_are_all_next_to_nothing_are_refused_by_their_name(weight, 
 
 
 @pytest.mark.parametrize("weight", [1e-300, 1e-30])
-def test_a_single_weight_next_to_nothing_is_one_of_nothing(weight):
+def test_a_tiny_weight_among_others_counts_as_a_weight_of_zero(weight):
     X, _, hidden = holed()
-    little, nothing = (np.where(hidden, least, 1.0) for least in (weight, 0.0))
-    one, other = (NMF(4, random_state=0).fit(X, entry_weight=weights) for weights in (little, nothing))
+    tiny, zero = (np.where(hidden, least, 1.0) for least in (weight, 0.0))
+    one, other = (NMF(4, random_state=0).fit(X, entry_weight=weights) for weights in (tiny, zero))
     assert np.allclose(one.components_, other.components_, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_codes_and_score_do_not_depend_on_the_size_of_all_weights(dtype):
+def test_codes_and_score_do_not_depend_on_the_scale_of_the_weights(dtype):
     X, _, _ = holed(dtype=dtype)
     model = NMF(4, random_state=0).fit(X)
     weights = np.full(X.shape, 1e-300 if dtype == np.float64 else 1e-30, dtype)

@@ -1,4 +1,4 @@
-"""Ctrl-C ends a fit with the best factors so far, a warning and a reason."""
+"""Ctrl-C ends a fit with the best factors so far, a warning and a stop reason."""
 
 import signal
 
@@ -50,7 +50,7 @@ def test_a_fit_keeps_the_state_before_the_interrupted_sweep(model, monkeypatch):
     ],
     ids=repr,
 )
-def test_an_interrupted_pre_training_still_gives_a_whole_model(model, passes, monkeypatch):
+def test_an_interrupted_pretraining_gives_a_complete_model(model, passes, monkeypatch):
     X = data()
     interrupt_after(passes, monkeypatch)
     model = clone(model).set_params(random_state=0)
@@ -62,11 +62,11 @@ def test_an_interrupted_pre_training_still_gives_a_whole_model(model, passes, mo
     assert model.reconstruction_err_ == pytest.approx(np.linalg.norm(X - model.decode(model.codes_[-1])))
 
 
-def test_blocks_in_flight_on_several_threads_leave_the_kept_state_alone(monkeypatch):
+def test_running_blocks_do_not_change_the_state_that_is_kept(monkeypatch):
     X = data(n=6000, p=300)
     model = NMF(4, random_state=0, tol=0)
     expected = clone(model).set_params(max_iter=3).fit(X)
-    interrupt_after(3 * 4 + 2, monkeypatch)  # four blocks a pass
+    interrupt_after(3 * 4 + 2, monkeypatch)  # four blocks per pass
     with pytest.warns(UserWarning, match="Interrupted"):
         model.fit(X)
     assert model.n_iter_ == 3
@@ -80,7 +80,7 @@ def test_stopping_greedy_layers_from_on_sweep_stops_all_of_them():
     assert model.stop_reason_ == "on_sweep"
 
 
-def test_an_interrupt_from_on_sweep_counts_the_sweep():
+def test_an_interruption_from_on_sweep_counts_the_sweep():
     def stop(sweep, loss):
         if sweep == 5:
             raise KeyboardInterrupt
@@ -91,7 +91,7 @@ def test_an_interrupt_from_on_sweep_counts_the_sweep():
     assert model.n_iter_ == 5
 
 
-def test_verbose_prints_progress_without_anything_installed(capsys):
+def test_verbose_prints_progress_without_other_packages(capsys):
     DeepNSNMF((8, 4), random_state=0, max_iter=20, tol=0, verbose=1).fit(data())
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("layer 1: sweep 1, loss ")
@@ -107,14 +107,14 @@ def test_reaching_max_iter_warns_in_scikit_learns_words():
 
 @pytest.fixture
 def ctrl_c():
-    """Ctrl-C as in a terminal: a worker of pytest may ignore it."""
+    """Send Ctrl-C as in a terminal, also in a worker of pytest that ignores it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield lambda: signal.raise_signal(signal.SIGINT)
     assert signal.signal(signal.SIGINT, before) is signal.default_int_handler
 
 
-def during(monkeypatch, module, name, action, nth=1):
-    """Do something at the end of the nth call of a function."""
+def at_the_end_of(monkeypatch, module, name, action, nth=1):
+    """Call `action` at the end of the nth call of a function."""
     original, calls = getattr(module, name), []
 
     def interrupted(*arguments, **named):
@@ -141,9 +141,9 @@ STARTED = [
 
 
 @pytest.mark.parametrize("model", STARTED, ids=repr)
-def test_ctrl_c_during_the_start_ends_a_fit_with_the_start(model, ctrl_c, monkeypatch):
+def test_ctrl_c_during_the_initialization_ends_the_fit_with_its_result(model, ctrl_c, monkeypatch):
     X = data()
-    during(monkeypatch, starts, "truncated_svd", ctrl_c)
+    at_the_end_of(monkeypatch, starts, "truncated_svd", ctrl_c)
     model = clone(model).set_params(random_state=0)
     with pytest.warns(UserWarning, match="Interrupted: the fit ends with the best factors found so far"):
         model.fit(X)
@@ -153,9 +153,9 @@ def test_ctrl_c_during_the_start_ends_a_fit_with_the_start(model, ctrl_c, monkey
     assert model.reconstruction_err_ == pytest.approx(np.linalg.norm(X - model.decode(model.codes_[-1])))
 
 
-def test_ctrl_c_during_the_start_of_an_upper_layer_keeps_the_lower_one(ctrl_c, monkeypatch):
+def test_ctrl_c_during_the_initialization_of_an_upper_layer_keeps_the_lower_one(ctrl_c, monkeypatch):
     X = data()
-    during(monkeypatch, starts, "truncated_svd", ctrl_c, nth=2)
+    at_the_end_of(monkeypatch, starts, "truncated_svd", ctrl_c, nth=2)
     model = MultilayerNMF((8, 4), random_state=0, tol=1e-3)
     with pytest.warns(UserWarning, match="Interrupted"):
         model.fit(X)
@@ -170,7 +170,7 @@ def test_ctrl_c_in_the_last_pass_of_a_fit_loses_nothing(ctrl_c, monkeypatch):
 
     X, model = data(), NMF(4, random_state=0)
     expected = clone(model).fit(X)
-    during(monkeypatch, base, "kkt_residual", ctrl_c)
+    at_the_end_of(monkeypatch, base, "kkt_residual", ctrl_c)
     with pytest.warns(UserWarning, match="Interrupted"):
         model.fit(X)
     assert model.stop_reason_ == expected.stop_reason_
@@ -181,7 +181,7 @@ def test_a_second_ctrl_c_ends_the_fit_and_leaves_the_model_as_it_was(ctrl_c, mon
     X, model = data(), NMF(4, random_state=0)
     model.fit(X)
     components = model.components_
-    during(monkeypatch, starts, "truncated_svd", lambda: [ctrl_c(), ctrl_c()])
+    at_the_end_of(monkeypatch, starts, "truncated_svd", lambda: [ctrl_c(), ctrl_c()])
     with pytest.raises(KeyboardInterrupt):
         model.fit(X[:30])
     assert model.components_ is components
@@ -191,19 +191,19 @@ def test_ctrl_c_after_a_sweep_counts_the_sweep(ctrl_c, monkeypatch):
     from deepnmf.solvers import loop
 
     model = NMF(4, random_state=0, tol=0)
-    during(monkeypatch, loop, "_mean_decrease", ctrl_c, nth=5)
+    at_the_end_of(monkeypatch, loop, "_mean_decrease", ctrl_c, nth=5)
     with pytest.warns(UserWarning, match="Interrupted"):
         model.fit(data())
     assert (model.stop_reason_, model.n_iter_) == ("interrupted", 5)
 
 
-def test_a_handler_of_the_users_own_is_left_alone(ctrl_c, monkeypatch):
-    heard = []
-    before = signal.signal(signal.SIGINT, lambda *_: heard.append("Ctrl-C"))
-    during(monkeypatch, starts, "truncated_svd", ctrl_c)
+def test_the_users_own_signal_handler_is_not_replaced(ctrl_c, monkeypatch):
+    received = []
+    before = signal.signal(signal.SIGINT, lambda *_: received.append("Ctrl-C"))
+    at_the_end_of(monkeypatch, starts, "truncated_svd", ctrl_c)
     try:
         model = NMF(4, random_state=0).fit(data())
     finally:
         signal.signal(signal.SIGINT, before)
-    assert heard == ["Ctrl-C"]
+    assert received == ["Ctrl-C"]
     assert model.stop_reason_ != "interrupted"

@@ -1,4 +1,4 @@
-"""The compiled loops: each computes what its plain twin does, for rows that do not see each other."""
+"""The compiled loops: each gives the results of its plain twin, for independent rows."""
 
 import subprocess
 import sys
@@ -13,25 +13,25 @@ from deepnmf.kernels import (
     TWINS,
     descend_observed,
     descend_rows,
-    finish_rows,
     first_maxima,
+    polish_rows,
     quadratic_descent,
     sampled_products,
 )
-from deepnmf.kernels.compilation import Loop
+from deepnmf.kernels.compilation import CompiledLoop
 
 DTYPES = [np.float64, np.float32]
 
 
 def quadratic(rng, n_rows=130, order=7, dtype=np.float64):
-    """A Gram matrix, linear terms of either sign, and nonnegative rows to start from."""
+    """Nonnegative rows to start from, a Gram matrix, and linear terms of both signs."""
     D = rng.standard_normal((order, order + 3))
     F, H = rng.standard_normal((n_rows, order)), np.maximum(rng.standard_normal((n_rows, order)), 0)
     return H.astype(dtype), (D @ D.T).astype(dtype), F.astype(dtype)
 
 
 def observed(rng, dtype):
-    """Rows of which a third is stored, one of them empty, and weights."""
+    """Rows with a third of their entries stored, one of them empty, and weights."""
     X = sparse.random_array((40, 25), density=0.3, format="lil", rng=rng)
     X[3] = 0
     X = X.tocsr().astype(dtype)
@@ -43,8 +43,8 @@ def rows_arguments(rng, dtype):
     return H, G, F, 4
 
 
-def finish_arguments(rng, dtype):
-    H, G, F = quadratic(rng)  # codes are always finished in double precision
+def polish_arguments(rng, dtype):
+    H, G, F = quadratic(rng)  # codes are always polished in double precision
     return descend_rows(H, G, F, 20)[0], G, F, 1e-10
 
 
@@ -65,7 +65,7 @@ def observed_arguments(rng, dtype):
 
 ARGUMENTS = {
     descend_rows: rows_arguments,
-    finish_rows: finish_arguments,
+    polish_rows: polish_arguments,
     first_maxima: maxima_arguments,
     sampled_products: products_arguments,
     descend_observed: observed_arguments,
@@ -99,7 +99,7 @@ def test_a_kernel_and_its_plain_twin_agree(kernel, dtype):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("order", [1, 2, 3, 5, 8, 31])
 @pytest.mark.parametrize("tol", [0.0, 1e-3])
-def test_descent_gives_a_row_the_same_bits_in_any_company(order, dtype, tol):
+def test_descent_gives_a_row_the_same_bits_beside_any_other_rows(order, dtype, tol):
     H, G, F = quadratic(np.random.default_rng(order), 120, order, dtype)
     together, _ = descend_rows(H, G, F, 30, tol)
     for size in (1, 3, 16, 17, 95, 97):
@@ -109,14 +109,14 @@ def test_descent_gives_a_row_the_same_bits_in_any_company(order, dtype, tol):
 
 
 @pytest.mark.parametrize("tol", [0.0, 1e-2])
-def test_descent_rests_where_its_plain_twin_rests(tol):
+def test_descent_stops_where_its_plain_twin_stops(tol):
     H, G, F = quadratic(np.random.default_rng(1))
     found, expected = descend_rows(H, G, F, 200, tol), TWINS[descend_rows](H, G, F, 200, tol)
     assert_close(found[0], expected[0], np.float64)
     assert found[1] == pytest.approx(expected[1])
 
 
-def test_descent_gives_up_an_entry_that_adds_nothing_where_it_has_a_price():
+def test_descent_sets_an_entry_without_curvature_to_zero_if_it_is_penalized():
     H, F = np.full((3, 3), 2.0), np.array([[1.0, -1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 1.0]])
     G = np.diag([1.0, 0.0, 1.0])
     assert np.array_equal(descend_rows(H, G, F, 2)[0], [[1, 0, 1], [1, 2, 1], [1, 2, 1]])
@@ -131,7 +131,7 @@ def test_descent_divides_by_curvatures_whose_reciprocals_overflow(dtype):
 
 @pytest.mark.parametrize("layout", ["C", "F", "strided", "reversed"])
 @pytest.mark.parametrize("other", ["C", "F", "strided"])
-def test_descent_takes_rows_in_any_memory_order_and_keeps_it(layout, other):
+def test_descent_accepts_any_memory_order_and_keeps_it(layout, other):
     laid_out = {
         "C": np.ascontiguousarray,
         "F": np.asfortranarray,
@@ -144,29 +144,29 @@ def test_descent_takes_rows_in_any_memory_order_and_keeps_it(layout, other):
     expected, expected_violation = descend_rows(H, G, F, 3)
     assert np.array_equal(found, expected)
     assert violation == expected_violation
-    assert np.array_equal(given, H)  # the rows given are left as they were
+    assert np.array_equal(given, H)  # the given rows are not changed
     assert found.flags.f_contiguous == (layout == "F")
 
 
-def test_descent_of_no_rows_is_no_rows():
+def test_descent_of_an_empty_array_is_an_empty_array():
     rows, violation = descend_rows(np.empty((0, 3)), np.eye(3), np.empty((0, 3)), 2)
     assert rows.shape == (0, 3)
     assert violation == 0
 
 
-def test_threads_that_come_first_together_share_one_compiled_loop():
-    loop = Loop(quadratic_descent._descend.function)
+def test_threads_that_compile_at_the_same_time_share_one_function():
+    loop = CompiledLoop(quadratic_descent._descend.function)
     with ThreadPoolExecutor(4) as pool:
         dispatchers = list(pool.map(lambda _: loop.dispatcher, range(8)))
     assert all(dispatcher is dispatchers[0] for dispatcher in dispatchers)
 
 
-def test_a_loop_runs_where_no_cache_can_be_written():
+def test_a_loop_runs_without_a_writable_cache():
     names = {}
-    exec("def double(x): return 2 * x", names)  # it has no file that numba could keep machine code beside
+    exec("def double(x): return 2 * x", names)  # it has no source file, so numba cannot cache it
     with pytest.raises(RuntimeError, match="cannot cache"):
         numba.njit(cache=True)(names["double"])
-    assert Loop(names["double"])(21) == 42
+    assert CompiledLoop(names["double"])(21) == 42
 
 
 def test_numba_is_not_imported_before_a_kernel_runs():

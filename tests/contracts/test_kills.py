@@ -24,24 +24,24 @@ import sys, warnings, numpy as np, deepnmf
 warnings.simplefilter("ignore")
 X = np.random.default_rng(0).random((1500, 120))
 model = {model}
-print("begun", flush=True)
+print("started", flush=True)
 model.fit(X, np.arange(1500) % 3, checkpoint=sys.argv[1], checkpoint_seconds=0.02)
 np.savez(sys.argv[2], components=model.components_, codes=model.codes_[-1], losses=model.loss_curve_)
 """
 
 
 class Fit:
-    """A fit in a process of its own."""
+    """A fit in a separate process."""
 
     def __init__(self, model, checkpoint, result):
         program = PROGRAM.format(model=MODELS[model])
         self.command = [sys.executable, "-c", program, str(checkpoint), str(result)]
         self.result = result
 
-    def begun(self):
+    def start(self):
         process = subprocess.Popen(self.command, stdout=subprocess.PIPE)
-        with process.stdout as said:
-            assert said.readline() == b"begun\n"
+        with process.stdout as output:
+            assert output.readline() == b"started\n"
         return process
 
     def arrays(self):
@@ -51,18 +51,18 @@ class Fit:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
-def test_kills_at_random_moments_change_nothing(model, tmp_path):
+def test_kills_at_random_moments_do_not_change_the_result(model, tmp_path):
     checkpoint = tmp_path / "fit.checkpoint"
     undisturbed = Fit(model, tmp_path / "other.checkpoint", tmp_path / "undisturbed.npz")
-    process, began = undisturbed.begun(), time.perf_counter()
+    process, started = undisturbed.start(), time.perf_counter()
     assert process.wait() == 0
-    seconds = time.perf_counter() - began
+    seconds = time.perf_counter() - started
     moments, kills, readable = random.Random(model), 0, 0
     while kills < KILLS // len(MODELS) + 1:
         fit = Fit(model, checkpoint, tmp_path / "killed.npz")
-        process = fit.begun()
+        process = fit.start()
         while process.poll() is None:
-            time.sleep(moments.uniform(0, seconds))  # half of it may go into starting, before anything is kept
+            time.sleep(moments.uniform(0, seconds))  # part of it may pass before the first checkpoint
             process.send_signal(signal.SIGKILL)
             if process.wait() == 0:
                 break
@@ -70,7 +70,7 @@ def test_kills_at_random_moments_change_nothing(model, tmp_path):
             if checkpoint.exists():
                 read(checkpoint, (FORMAT,))
                 readable += 1
-            process = fit.begun()
+            process = fit.start()
         assert process.returncode == 0
         for name, array in undisturbed.arrays().items():
             assert np.array_equal(fit.arrays()[name], array), name

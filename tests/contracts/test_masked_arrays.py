@@ -1,4 +1,4 @@
-"""Masks of `numpy.ma`: a masked entry is a hole, and is never read."""
+"""Masks of `numpy.ma`: a masked entry is a hole, and its value is never used."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ MASKED = "masked entries"
 
 
 def masked(dtype=np.float64):
-    """Data with nonsense below the mask, and the same data with NaN there."""
+    """Data with wrong values under the mask, and the same data with NaN there."""
     X = np.round(10 * data(*SHAPE)).astype(dtype)
     holed = np.where(HIDDEN, np.nan, X.astype(np.float32 if dtype == np.float32 else np.float64))
     return np.ma.masked_array(np.where(HIDDEN, 99, X).astype(dtype), HIDDEN), holed
@@ -37,7 +37,7 @@ def test_a_masked_entry_is_a_hole(model):
 
 
 @pytest.mark.parametrize("model", [m for m in VARIANTS if not m._problem().masks_nan], ids=name_of)
-def test_a_masked_entry_is_refused_where_a_model_cannot_leave_it_out(model):
+def test_masked_entries_are_refused_by_models_that_cannot_leave_them_out(model):
     with pytest.raises(ValueError, match=f"X has {MASKED}, and {type(model).__name__} as it is set cannot leave any"):
         quick(model).fit(masked()[0])
     fitted = quick(model).fit(masked()[0].data)
@@ -47,13 +47,13 @@ def test_a_masked_entry_is_refused_where_a_model_cannot_leave_it_out(model):
 
 
 @pytest.mark.parametrize("dtype", [np.int16, np.uint8, np.float32, bool])
-def test_a_masked_entry_of_any_type_of_number_is_a_hole(dtype):
+def test_a_masked_entry_of_any_dtype_is_a_hole(dtype):
     X, holed = masked(dtype)
     assert np.array_equal(quick(NMF(3)).fit(X).components_, quick(NMF(3)).fit(holed).components_)
     assert np.array_equal(quick(NMF(3)).fit(list(X)).components_, quick(NMF(3)).fit(holed).components_)
 
 
-def test_a_mask_of_nothing_changes_nothing():
+def test_an_empty_mask_changes_nothing():
     X = data()
     expected = quick(GDNMF((8, 4), random_state=0)).fit(X).components_
     for mask in (False, np.zeros(X.shape, dtype=bool)):
@@ -61,7 +61,7 @@ def test_a_mask_of_nothing_changes_nothing():
         assert np.array_equal(quick(GDNMF((8, 4), random_state=0)).fit(unmasked).components_, expected)
 
 
-def test_batches_and_reports_leave_out_masked_entries(tmp_path):
+def test_batches_and_reports_ignore_masked_entries(tmp_path):
     X, holed = masked()
     batches, expected = (quick(NMF(3, random_state=0)) for _ in range(2))
     for rows in (slice(0, 30), slice(30, 60)):
@@ -83,7 +83,7 @@ def test_masked_blocks_of_a_dask_array_are_refused():
         NMF(3).fit(X)
 
 
-def test_a_checkpoint_tells_data_apart_that_differ_in_their_mask(tmp_path):
+def test_a_checkpoint_of_data_with_another_mask_is_refused(tmp_path):
     X, path = masked()[0], tmp_path / "fit.checkpoint"
     NMF(3, random_state=0).fit(X, on_sweep=lambda sweep, loss: sweep == 2, checkpoint=path)
     assert path.exists()
@@ -91,7 +91,7 @@ def test_a_checkpoint_tells_data_apart_that_differ_in_their_mask(tmp_path):
         NMF(3, random_state=0).fit(np.ma.masked_array(X.data, ~HIDDEN), checkpoint=path)
 
 
-def test_masks_are_refused_where_every_value_is_needed():
+def test_masks_are_refused_in_arguments_that_need_every_value():
     X = data()
     codes, factor, square = (np.ma.masked_equal(np.eye(*shape), 1) for shape in ((60, 3), (3, 24), (60, 60)))
     groups = np.ma.masked_equal(np.arange(60), 3)

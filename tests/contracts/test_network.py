@@ -1,4 +1,4 @@
-"""Flenner & Hunter's network: its pooling, its energy, its labels, its holes."""
+"""Flenner & Hunter's network: pooling, energy, labels and holes."""
 
 import tracemalloc
 
@@ -17,7 +17,7 @@ import deepnmf
 from catalogue import data, explained
 from deepnmf import NMF, SSNMF, DeepNMFNetwork
 from deepnmf.engines import HoledDense, RowsInMemory, Workers
-from deepnmf.objective.pooling import Pooling
+from deepnmf.objective.network_energy import Pooling
 from deepnmf.objective.terms import Labels
 from deepnmf.solvers.network_descent import NetworkDescent
 from jitter import without_copies
@@ -52,19 +52,19 @@ def test_pooling_takes_the_first_maximum_of_a_window_and_routes_back_to_it(width
     groups = np.repeat(np.arange(len(lengths)), lengths)
     H, V = rng.integers(0, 4, (len(groups), 3)).astype(float), rng.random((len(groups), 3))
     maxima, jacobians = deep_nmf_network.pool(H, width, groups)
-    pooled = Pooling.centred(width, groups)(H)
+    pooled = Pooling.centered(width, groups)(H)
     assert np.array_equal(pooled.maxima, maxima)
     expected = np.column_stack([J.T @ v for J, v in zip(jacobians, V.T, strict=True)])
     assert np.allclose(pooled.route_back(V), expected)
 
 
-def test_the_window_of_an_even_width_reaches_one_row_further_ahead():
+def test_a_window_of_even_width_has_one_more_row_after_its_center():
     H = np.array([[0.0], [1.0], [5.0], [2.0], [0.0]])
-    assert Pooling.centred(2, np.zeros(5))(H).maxima.ravel().tolist() == [1, 5, 5, 2, 0]
-    assert Pooling.centred(3, np.zeros(5))(H).maxima.ravel().tolist() == [1, 5, 5, 5, 2]
+    assert Pooling.centered(2, np.zeros(5))(H).maxima.ravel().tolist() == [1, 5, 5, 2, 0]
+    assert Pooling.centered(3, np.zeros(5))(H).maxima.ravel().tolist() == [1, 5, 5, 5, 2]
 
 
-def test_a_pool_of_one_is_no_pooling():
+def test_a_pool_size_of_one_is_no_pooling():
     X = data()
     one, none = (DeepNMFNetwork((8, 4), pool_size=size, **RUN).fit(X, LABELS) for size in (1, 0))
     same(one, none)
@@ -80,7 +80,7 @@ def test_nothing_is_pooled_across_the_ends_of_a_group():
     assert not np.allclose(together, model.transform(X), atol=1e-3)
 
 
-def test_one_width_for_all_poolings_or_one_for_each():
+def test_one_pool_size_is_used_for_all_layers():
     X = data()
     same(
         DeepNMFNetwork((8, 6, 4), pool_size=3, **RUN).fit(X), DeepNMFNetwork((8, 6, 4), pool_size=(3, 3), **RUN).fit(X)
@@ -114,7 +114,7 @@ def random_start(seed):
     return [rng.random((60, 6)), rng.random((60, 4))], factors, rng.random((4, 3))
 
 
-PUBLISHED = (np.eye(3)[LABELS], LABELS >= 0, 0.1, 3, GROUPS)  # labels, which are known, λ, width, groups
+PUBLISHED = (np.eye(3)[LABELS], LABELS >= 0, 0.1, 3, GROUPS)  # labels, mask of the known ones, λ, width, groups
 
 
 @pytest.mark.parametrize("backprop", [True, False])
@@ -124,7 +124,7 @@ def test_the_energy_of_a_sweep_is_the_published_one(backprop):
     labels = Labels(np.flatnonzero(known), Y[known], weight)
     with Workers() as workers:
         engine = RowsInMemory(HoledDense(X), workers)
-        descent = NetworkDescent(engine, [Pooling.centred(width, groups)], labels, backprop=backprop)
+        descent = NetworkDescent(engine, [Pooling.centered(width, groups)], labels, backprop=backprop)
         state = descent.start(codes, factors)
         for _ in range(5):
             state = descent.advance(state)
@@ -145,12 +145,12 @@ def test_the_library_ends_lower_than_the_published_algorithm(backprop, seed):
 
 
 def at_unit_scale(codes, factors):
-    """The same fit to the data with unit rows in Z_1: as published, the energy is small where the codes are."""
+    """The same reconstruction with unit rows in Z_1: the published energy decreases with the scale of the codes."""
     scale = np.linalg.norm(factors[0], axis=1)
     return [codes[0] * scale, codes[1]], [factors[0] / scale[:, None], factors[1] * scale]
 
 
-def test_published_steps_let_the_scale_collapse_and_ours_do_not():
+def test_published_steps_change_the_scale_of_the_factors_and_ours_do_not():
     X, (codes, factors, B) = data(), random_start(0)
     sizes = []
     for _ in range(200):
@@ -169,7 +169,7 @@ def test_one_layer_is_ssnmf():
     assert np.array_equal(one.transduction_, shallow.transduction_)
 
 
-def test_unlabelled_ssnmf_is_as_good_as_nmf():
+def test_ssnmf_without_labels_is_as_good_as_nmf():
     X = data(noise=0.3)
     error = SSNMF(4, random_state=0, tol=1e-7, max_iter=2000).fit(X).reconstruction_err_
     assert error <= 1.001 * NMF(4, random_state=0, tol=1e-7, max_iter=2000).fit(X).reconstruction_err_
@@ -179,7 +179,7 @@ def test_unlabelled_ssnmf_is_as_good_as_nmf():
 
 
 def problem_with_classes(n=150):
-    """Rows of three classes in order, and labels of every tenth."""
+    """Rows of three classes in order, and the labels of every tenth row."""
     rng = np.random.default_rng(0)
     truth = np.repeat([0, 1, 2], n // 3)
     X = rng.random((3, 20))[truth] ** 4 + 0.2 * rng.random((n, 20))
@@ -187,7 +187,7 @@ def problem_with_classes(n=150):
 
 
 @pytest.mark.parametrize("model", [SSNMF(5, **RUN), DeepNMFNetwork((6, 5), pool_size=3, **RUN)], ids=repr)
-def test_label_weight_zero_is_unsupervised_and_still_predicts(model):
+def test_a_network_with_label_weight_zero_is_unsupervised_and_can_predict(model):
     X, truth, y = problem_with_classes()
     weightless, unsupervised = clone(model).set_params(label_weight=0.0).fit(X, y), clone(model).fit(X)
     same(weightless, unsupervised)
@@ -197,7 +197,7 @@ def test_label_weight_zero_is_unsupervised_and_still_predicts(model):
 @pytest.mark.parametrize("readout", ["logistic", "head"])
 @pytest.mark.parametrize("unknown", [-1, None, np.nan])
 @pytest.mark.parametrize("kind", ["text", "integers"])
-def test_labels_may_be_text_or_integers_and_unknown_in_three_ways(kind, unknown, readout):
+def test_labels_may_be_text_or_integers_with_three_marks_for_unknown_ones(kind, unknown, readout):
     X, truth, y = problem_with_classes()
     names = np.array(["hen", "crow", "rooster"]) if kind == "text" else np.array([7, 3, 12])
     labels = np.array([names[place] if place >= 0 else unknown for place in y], dtype=object)
@@ -210,7 +210,7 @@ def test_labels_may_be_text_or_integers_and_unknown_in_three_ways(kind, unknown,
 
 def test_transduction_keeps_known_labels_and_fills_in_the_others():
     X, truth, y = problem_with_classes()
-    y[0] = 2  # a mistake is kept too
+    y[0] = 2  # a wrong label is kept too
     model = DeepNMFNetwork((6, 5), random_state=0).fit(X, y)
     known = y >= 0
     assert np.array_equal(model.transduction_[known], y[known])
@@ -218,7 +218,7 @@ def test_transduction_keeps_known_labels_and_fills_in_the_others():
 
 
 @pytest.mark.parametrize("weight", [1e-3, 1.0, 1e3])
-def test_no_label_weight_ruins_prediction(weight):
+def test_prediction_works_with_any_label_weight(weight):
     X, digits = load_digits(return_X_y=True)
     X, digits = X[:600] / 16, digits[:600]
     y = np.where(np.arange(600) % 10 == 0, digits, -1)
@@ -227,7 +227,7 @@ def test_no_label_weight_ruins_prediction(weight):
     assert np.mean(model.predict(X)[y < 0] == digits[y < 0]) > 0.75
 
 
-def test_probabilities_add_up_and_scores_of_two_classes_are_one_column():
+def test_probabilities_sum_to_one_and_scores_of_two_classes_are_one_column():
     X, truth, y = problem_with_classes()
     P = SSNMF(5, random_state=0).fit(X, y).predict_proba(X)
     assert np.allclose(P.sum(axis=1), 1)
@@ -240,14 +240,14 @@ def test_probabilities_add_up_and_scores_of_two_classes_are_one_column():
     assert not hasattr(SSNMF(), "decision_function")
 
 
-def test_known_labels_of_a_single_class_predict_it():
+def test_labels_of_a_single_class_predict_that_class():
     X, _, _ = problem_with_classes()
     model = SSNMF(5, random_state=0).fit(X, np.where(np.arange(150) < 5, 4, -1))
     assert set(model.predict(X)) == set(model.transduction_) == {4}
 
 
 @pytest.mark.parametrize("names", [np.array(["hen", "crow", "rooster"]), np.array([7, 3, 12], dtype=np.int32)])
-def test_a_saved_classifier_comes_back_with_its_classes(names, tmp_path):
+def test_a_loaded_classifier_has_its_classes(names, tmp_path):
     X, _, y = problem_with_classes()
     labels = np.array([names[place] if place >= 0 else None for place in y], dtype=object)
     model = DeepNMFNetwork((6, 5), pool_size=3, random_state=0).fit(X, labels)
@@ -270,7 +270,7 @@ def test_codes_of_rows_with_holes_are_those_of_their_observed_entries():
     assert np.allclose(model.transform(X), expected, atol=1e-8)
 
 
-def test_what_was_not_observed_is_filled_in():
+def test_unobserved_entries_are_filled_in():
     whole, X = data(), with_holes(0.3)
     model = SSNMF(6, random_state=0, max_iter=2000, tol=1e-6).fit(X)
     holes = np.isnan(X)
@@ -281,14 +281,14 @@ def test_what_was_not_observed_is_filled_in():
     )
 
 
-def test_no_holes_are_the_same_as_masks_of_ones():
+def test_data_without_holes_give_the_fit_of_a_mask_of_ones():
     X, rng = data(), np.random.default_rng(0)
     codes, factors = [rng.random((60, r)) for r in (6, 4)], [rng.random((6, 24)), rng.random((4, 6))]
     labels = Labels(np.array([1, 5]), np.eye(2), 0.1)
     losses = []
     with Workers() as workers:
         for rows in (X, HoledDense(X)):
-            descent = NetworkDescent(RowsInMemory(rows, workers), [Pooling.centred(3, GROUPS)], labels)
+            descent = NetworkDescent(RowsInMemory(rows, workers), [Pooling.centered(3, GROUPS)], labels)
             state = descent.start(codes, factors)
             for _ in range(20):
                 state = descent.advance(state)
@@ -296,7 +296,7 @@ def test_no_holes_are_the_same_as_masks_of_ones():
     assert losses[0] == pytest.approx(losses[1], rel=1e-6)
 
 
-def test_rows_and_columns_without_any_observation_are_sound():
+def test_a_network_with_unobserved_rows_and_columns_is_finite():
     X = with_holes()
     X[5], X[:, 7] = np.nan, np.nan
     model = DeepNMFNetwork((8, 4), pool_size=3, random_state=0).fit(X, LABELS)
@@ -305,7 +305,7 @@ def test_rows_and_columns_without_any_observation_are_sound():
 
 
 @without_copies
-def test_holes_never_cost_a_copy_of_the_data():
+def test_holes_never_need_a_copy_of_the_data():
     X = np.random.default_rng(0).random((40_000, 400))
     X[::3, ::5] = np.nan
     tracemalloc.start()
@@ -332,7 +332,7 @@ def test_holes_in_several_blocks_give_the_same_bits_with_one_and_two_threads(dty
     assert results[0].components_.dtype == results[0].transform(X).dtype == dtype
 
 
-# ----------------------------------------------------------------------------------------------- in company
+# ----------------------------------------------------------------------------------------------- pipelines and starts
 
 
 def test_groups_are_routed_through_a_pipeline():
@@ -360,7 +360,7 @@ def test_given_factors_are_used_and_layers_above_are_trained():
 
 
 @pytest.mark.parametrize("pool_size", [0, 5])
-def test_a_fitted_network_starts_another_at_its_own_energy_in_any_scale(pool_size):
+def test_a_start_from_fitted_factors_does_not_depend_on_their_scale(pool_size):
     X = data()
     model = DeepNMFNetwork((8, 4), pool_size=pool_size, random_state=0, max_iter=100).fit(X)
     D = np.random.default_rng(0).random(8) + 0.5
@@ -384,7 +384,7 @@ def test_a_fitted_network_starts_another_at_its_own_energy_in_any_scale(pool_siz
     ],
     ids=["groups", "scattered", "labels", "continuous", "factors"],
 )
-def test_what_comes_with_the_data_is_checked(arguments, sentence):
+def test_arguments_of_fit_are_checked(arguments, sentence):
     with pytest.raises(ValueError, match=sentence):
         DeepNMFNetwork((8, 4), pool_size=3).fit(data(), **arguments)
 
@@ -440,7 +440,7 @@ def test_infinity_beside_nan_is_refused():
         SSNMF(4).fit(X)
 
 
-def test_data_without_any_observation_is_refused():
+def test_a_network_refuses_data_without_observed_entries():
     with pytest.raises(ValueError, match="X has no observed entry: every one is NaN"):
         SSNMF(4).fit(np.full((20, 6), np.nan))
 

@@ -1,4 +1,4 @@
-"""The Gram form: blocks, penalties and losses against the formulas they stand for."""
+"""Blocks, penalties and losses in Gram form agree with their formulas."""
 
 import numpy as np
 import pytest
@@ -86,7 +86,7 @@ def test_the_loss_from_statistics_is_the_loss_from_the_residual(name, theta):
 @pytest.mark.parametrize("sizes", [(7, 5, 4), (12, 3, 5), (4, 5, 9)])
 @pytest.mark.parametrize("layer", range(DEPTH))
 @pytest.mark.parametrize("name", PENALTIES)
-def test_a_blocks_gradient_is_that_of_the_loss(name, layer, sizes):
+def test_the_gradient_of_a_block_is_that_of_the_loss(name, layer, sizes):
     X, H, chain, stats = problem(sizes, (0.1, 0.3, 0.5))
     objective = Objective(PENALTIES[name][0])
     block = objective.block(chain, layer, stats, n_steps=3)
@@ -99,7 +99,7 @@ def test_a_blocks_gradient_is_that_of_the_loss(name, layer, sizes):
 
 
 @pytest.mark.parametrize("name", PENALTIES)
-def test_the_codes_gradient_is_that_of_the_loss(name):
+def test_the_gradient_of_the_codes_is_that_of_the_loss(name):
     X, H, chain, _ = problem((7, 5, 4), (0.1, 0.3, 0.5))
     objective = Objective(PENALTIES[name][0])
     D, penalty = chain.decoder(), objective.code_penalty(chain)
@@ -176,7 +176,7 @@ def test_the_compiled_loop_and_its_plain_twin_agree(order, n_columns, n_passes, 
 
 @given(st.lists(st.floats(-10, 10), min_size=1, max_size=30), st.floats(0, 100))
 @settings(max_examples=200, deadline=None)
-def test_shrinking_by_the_sum_meets_the_optimality_conditions(target, weight):
+def test_shrinkage_by_the_sum_meets_the_optimality_conditions(target, weight):
     target = np.array(target)
     z = shrink_by_sum(target, weight)
     gradient = z - target + weight * z.sum()
@@ -187,7 +187,7 @@ def test_shrinking_by_the_sum_meets_the_optimality_conditions(target, weight):
 
 
 @pytest.mark.parametrize("weight", [1e-8, 1.0, 1e8, 1e16, 1e30])
-def test_shrinking_by_the_sum_does_not_cancel_under_a_large_weight(weight):
+def test_shrinkage_by_the_sum_does_not_cancel_with_a_large_weight(weight):
     target = np.random.default_rng(0).standard_normal(50)
     z = shrink_by_sum(target, weight)
     value = 0.5 * np.sum(z**2) - target @ z + 0.5 * weight * z.sum() ** 2

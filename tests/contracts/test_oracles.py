@@ -1,9 +1,8 @@
 """The library against the published algorithms of `reference`, from the same start.
 
-The objectives are not convex, so two methods may part at the first step and end in different minima, the more so
-the less the start has to do with the data. Each duel therefore begins where the published pre-training of balanced
-random pairs has led, as in the papers; its seeds are the first ones there are, not chosen ones.
-The kind of start was chosen after raw random ones had failed.
+The objectives are not convex, so two methods may end in different minima, especially from a start that is far from the
+data. Each comparison therefore starts from the published pretraining of balanced random pairs, as in the papers. The
+seeds are 0 and 1 and were not selected. This kind of start was chosen because the comparisons failed from random ones.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,11 +25,11 @@ N_ITER, N_INNER, N_PRETRAIN = 300, 10, 30
 MARGIN = 1.001
 
 
-# ------------------------------------------------------------------------------------------------ the duels
+# ------------------------------------------------------------------------------------------------ comparisons
 
 
 @dataclass(frozen=True)
-class Duel:
+class Comparison:
     """An estimator, and the published algorithm for the same objective."""
 
     name: str
@@ -46,7 +45,7 @@ class Duel:
         return model.fit(X, factors=factors, codes=H).loss_curve_
 
 
-def multiplicative() -> Duel:
+def multiplicative() -> Comparison:
     def start(X: Array, rng: np.random.Generator) -> Start:
         H, Z = balanced_pair(rng, X, RANK)
         H, Z, _ = lee_seung.lee_seung(X, H, Z, N_PRETRAIN)
@@ -56,10 +55,10 @@ def multiplicative() -> Duel:
         H, Z, losses = lee_seung.lee_seung(X, H, factors[0], N_ITER)
         return H, [Z], losses
 
-    return Duel("NMF", NMF(RANK), start, oracle)
+    return Comparison("NMF", NMF(RANK), start, oracle)
 
 
-def smoothed(depth: int, theta: float) -> Duel:
+def smoothed(depth: int, theta: float) -> Comparison:
     sizes, each = DEPTHS[depth], (theta,) * depth
 
     def start(X: Array, rng: np.random.Generator) -> Start:
@@ -69,10 +68,10 @@ def smoothed(depth: int, theta: float) -> Duel:
         return deep_nsnmf.fine_tune(X, H, factors, each, N_ITER, N_INNER)
 
     model = NSNMF(RANK, theta=theta) if depth == 1 else DeepNSNMF(sizes, theta=theta)
-    return Duel(f"{type(model).__name__}-{depth}-theta={theta:g}", model, start, oracle)
+    return Comparison(f"{type(model).__name__}-{depth}-theta={theta:g}", model, start, oracle)
 
 
-def sparse(depth: int, penalty: str | None, weight: float) -> Duel:
+def sparse(depth: int, penalty: str | None, weight: float) -> Comparison:
     sizes, each = DEPTHS[depth], (weight,) * depth
 
     def start(X: Array, rng: np.random.Generator) -> Start:
@@ -84,10 +83,10 @@ def sparse(depth: int, penalty: str | None, weight: float) -> Duel:
         return sparse_deep_nmf.fine_tune(X, H, factors, penalty, each, each, N_ITER, N_INNER)
 
     model = SparseDeepNMF(sizes, penalty=penalty, feature_penalty=weight, code_penalty=weight)
-    return Duel(f"SparseDeepNMF-{depth}-{penalty}-{weight:g}", model, start, oracle)
+    return Comparison(f"SparseDeepNMF-{depth}-{penalty}-{weight:g}", model, start, oracle)
 
 
-def free(depth: int, signed: bool) -> Duel:
+def free(depth: int, signed: bool) -> Comparison:
     sizes = DEPTHS[depth]
 
     def start(X: Array, rng: np.random.Generator) -> Start:
@@ -95,7 +94,7 @@ def free(depth: int, signed: bool) -> Duel:
 
     model = SemiNMF(RANK) if depth == 1 else DeepSemiNMF(sizes)
     name = f"{type(model).__name__}-{depth}-{'mixed signs' if signed else 'nonnegative'}"
-    return Duel(name, model, start, free_oracle, signed)
+    return Comparison(name, model, start, free_oracle, signed)
 
 
 def free_oracle(X: Array, H: Array, factors: list[Array]) -> Run:
@@ -105,7 +104,7 @@ def free_oracle(X: Array, H: Array, factors: list[Array]) -> Run:
     return H, [Z], losses
 
 
-DUELS = [
+COMPARISONS = [
     multiplicative(),
     *(smoothed(depth, theta) for depth in DEPTHS for theta in (0.0, 0.1, 0.5)),
     sparse(2, None, 0.0),
@@ -115,15 +114,15 @@ DUELS = [
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("duel", DUELS, ids=lambda duel: duel.name)
-def test_oracle_never_ends_lower_than_the_library(duel: Duel, seed: int) -> None:
-    X = problem(seed, duel.signed)
-    H, factors = duel.start(X, np.random.default_rng(seed))
-    _, _, oracle_losses = duel.oracle(X, H, factors)
-    assert duel.library_losses(X, H, factors)[-1] <= MARGIN * oracle_losses[-1]
+@pytest.mark.parametrize("comparison", COMPARISONS, ids=lambda comparison: comparison.name)
+def test_the_published_algorithm_never_ends_lower_than_the_library(comparison: Comparison, seed: int) -> None:
+    X = problem(seed, comparison.signed)
+    H, factors = comparison.start(X, np.random.default_rng(seed))
+    _, _, oracle_losses = comparison.oracle(X, H, factors)
+    assert comparison.library_losses(X, H, factors)[-1] <= MARGIN * oracle_losses[-1]
 
 
-# -------------------------------------------------------------------------------------- the oracles themselves
+# -------------------------------------------------------------------------------------- the published algorithms
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -157,7 +156,7 @@ def test_every_published_variant_of_sparse_deep_nmf_descends_to_nonnegative_fact
     assert min(H.min(), *(Z.min() for Z in factors)) >= 0
 
 
-# ---------------------------------------------------------------------------------------------- their gradients
+# ---------------------------------------------------------------------------------------------- gradients
 
 
 def small_chain(signed: bool = False) -> tuple[Array, Array, list[Array]]:
@@ -241,7 +240,7 @@ def test_factor_updates_of_deep_semi_nmf_make_the_gradient_vanish() -> None:
         np.testing.assert_allclose(deep_semi_nmf.factor_gradient(X, Z, codes, C), 0, atol=1e-9)
 
 
-def test_codes_of_deep_semi_nmf_stand_still_where_the_gradient_vanishes() -> None:
+def test_codes_of_deep_semi_nmf_do_not_change_where_the_gradient_vanishes() -> None:
     _, H, factors = small_chain(signed=True)
     C = deep_semi_nmf.product(factors)
     np.testing.assert_allclose(deep_semi_nmf.update_codes(H @ C, H, C), H, rtol=1e-12)

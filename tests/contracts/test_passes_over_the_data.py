@@ -1,4 +1,4 @@
-"""What a fit costs: products with X a sweep, and memory."""
+"""The cost of a fit: products with X per sweep, and memory."""
 
 import subprocess
 import sys
@@ -13,7 +13,7 @@ from deepnmf.solvers import SOLVERS, ChainDescent
 
 
 class CountedBlock:
-    """A block of rows that notes the width of each product it takes part in."""
+    """A block of rows that records the width of each of its products."""
 
     __array_ufunc__ = None
 

@@ -1,6 +1,6 @@
-"""Whatever is valid is fitted: models, shapes, sizes, precisions, orders, sparsity, holes and labels drawn at random.
+"""Random models, shapes, sizes, precisions, memory orders, sparsity, holes and labels give valid fits.
 
-`DEEPNMF_EXAMPLES=10000 pytest -m slow -n auto tests/contracts/test_properties.py` draws as many fits.
+`DEEPNMF_EXAMPLES=10000 pytest -m slow -n auto tests/contracts/test_properties.py` runs that many fits.
 """
 
 import os
@@ -27,7 +27,7 @@ TOLERANCE = {"float64": 1e-9, "float32": 2e-4}
 
 @dataclass(frozen=True)
 class Case:
-    """A model and data that suit it."""
+    """A model and valid data for it."""
 
     model: Any
     X: Any
@@ -42,17 +42,17 @@ class Case:
 @st.composite
 def cases(draw):
     model = clone(draw(st.sampled_from(VARIANTS)))
-    n, p = draw(st.integers(7, 30)), draw(st.integers(1, 20))  # GNMF asks each for five others
+    n, p = draw(st.integers(7, 30)), draw(st.integers(1, 20))  # GNMF needs five neighbors for each row
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     X = rng.gamma(draw(st.sampled_from([0.2, 1.0, 5.0])), size=(n, p))
     X[rng.random((n, p)) < draw(st.sampled_from([0.0, 0.5, 0.9]))] = 0
-    X[0, 0] = 1  # nor is a matrix of nothing that counts beside the units of an activation
+    X[0, 0] = 1  # a matrix that is negligible in the units of an activation is refused
     X *= draw(st.sampled_from([1e-3, 1.0, 1e4]))
     X = X.astype(draw(st.sampled_from(["float64", "float32"])))
     model.set_params(**_sizes(draw, model), max_iter=draw(st.integers(1, 12)))
     y = rng.integers(-1, 3, n)
     y[:2] = 0, 1  # a single class is refused
-    return Case(model, _formed(draw, X, model, rng), draw(st.sampled_from([y, None])))
+    return Case(model, _in_some_form(draw, X, model, rng), draw(st.sampled_from([y, None])))
 
 
 def _sizes(draw, model):
@@ -62,12 +62,12 @@ def _sizes(draw, model):
     depth = 1 if getattr(model, "paths", "") == "shallow" else draw(st.integers(1, 3))
     sizes = {"layer_sizes": tuple(draw(size) for _ in range(depth))}
     for name, value in model.get_params().items():
-        if name != "layer_sizes" and isinstance(value, tuple):  # one a layer
+        if name != "layer_sizes" and isinstance(value, tuple):  # one value per layer
             sizes[name] = type(model)().get_params()[name]
     return sizes
 
 
-def _formed(draw, X, model, rng):
+def _in_some_form(draw, X, model, rng):
     form = draw(st.sampled_from(["C", "F", "csr", "csc", "holes"]))
     if form == "holes" and model._problem().masks_nan:
         holed = np.where(rng.random(X.shape) < 0.2, np.nan, X)
@@ -87,7 +87,7 @@ def check(case):
     losses = np.asarray(model.loss_curve_)
     assert np.isfinite(losses).all()
     slack = 1e-9 if str(case.X.dtype) == "float64" else 1e-5
-    size = max(_sqnorm(case.X), _fed(case))
+    size = max(_sqnorm(case.X), _top_input_sqnorm(case))
     assert (np.diff(losses) <= slack * max(size, abs(losses[0]))).all()
     codes = model.transform(case.X)
     assert np.isfinite(codes).all()
@@ -96,8 +96,8 @@ def check(case):
     assert model.inverse_transform(codes).shape == case.X.shape
 
 
-def _fed(case):
-    """What the top layer of a multilayer model is fed with, whose loss it is: roots of codes, of any size up to one."""
+def _top_input_sqnorm(case):
+    """A bound on ‖input‖² of the top layer of a multilayer model with roots: their loss is relative to it."""
     return float(case.X.size) if getattr(case.model, "activation", "") == "square" else 0.0
 
 
@@ -108,7 +108,7 @@ def _sqnorm(X):
 
 @given(cases())
 @settings(max_examples=FEW, deadline=None, suppress_health_check=SHARED, derandomize=True)
-def test_whatever_is_valid_is_fitted_soundly(case):
+def test_every_valid_case_gives_a_valid_fit(case):
     note(repr(case.model))
     check(case)
 
@@ -116,14 +116,14 @@ def test_whatever_is_valid_is_fitted_soundly(case):
 @pytest.mark.slow
 @given(cases())
 @settings(max_examples=MANY, deadline=None, suppress_health_check=SHARED, database=None)
-def test_thousands_of_fits_are_sound(case):
+def test_thousands_of_fits_are_valid(case):
     note(repr(case.model))
     check(case)
 
 
 @pytest.mark.parametrize("sizes", [(4, 5, 1), (1, 2, 1)])
-def test_a_step_that_overflows_is_taken_back_without_a_word(sizes):
-    """Found by the test above: a step on codes, and one on factors that left -6e222 of a sum of squares."""
+def test_a_step_that_overflows_is_undone_without_a_warning(sizes):
+    """Found by the test above: a step of the codes, and one of the factors that gave a sum of squares of -6e222."""
     column = [1.04849546e-04, 1.15482609e-10, 3.56783093e-04, 8.21561528e-05, 4.74785087e-05, 2.06818385e-04]
     X = np.array([*column, 5.15636535e-04])[:, None]
     model = DeepSemiNMF(sizes, activation="square", init="kmeans", max_iter=5, random_state=0)
@@ -134,7 +134,7 @@ def test_a_step_that_overflows_is_taken_back_without_a_word(sizes):
     assert (np.diff(losses) <= 1e-14 * np.sum(X**2)).all()
 
 
-def test_a_slope_that_overflows_moves_nothing():
+def test_a_gradient_that_overflows_changes_nothing():
     """Found by generated fits: the curvature of a factor of 1e17, in single precision."""
     left = [1e4, 3567.8308, 474.7851, 5156.3652, 1.8215497e-04, 0, 1546.5063, 0, 11142.084, 0, 6.0483413, 0, 42.899555]
     right = [0, 821.56152, 0, 0, 1356.4282, 1514.1548, 0.45000833, 270.6734, 609.80994, 92.112541, 0.041859403]
@@ -145,7 +145,7 @@ def test_a_slope_that_overflows_moves_nothing():
         check(Case(DeepSemiNMF((8, 1), activation="softplus", max_iter=5, random_state=0), X, None))
 
 
-def test_a_feature_too_small_for_its_precision_is_as_good_as_zero():
+def test_a_feature_too_small_for_its_precision_is_treated_as_zero():
     """Found by generated fits: in single precision, its codes were divided by infinity."""
     X = np.zeros((7, 2), np.float32)
     X[0, 0], X[2, 0] = 1e-3, 4.747851e-05
@@ -155,8 +155,8 @@ def test_a_feature_too_small_for_its_precision_is_as_good_as_zero():
         check(Case(model, X, None))
 
 
-def test_a_feature_of_codes_that_are_all_but_zero_rests():
-    """Found by generated fits: it grew to 1e41, beside codes that made nothing of it."""
+def test_a_feature_with_negligible_codes_does_not_change():
+    """Found by generated fits: it grew to 1e41, because its codes were negligible."""
     X = np.zeros((7, 13), np.float32)
     X[[0, 1, 2, 5, 6], [0, 4, 1, 8, 4]] = 1e-3, 9.4225328e-10, 1.9337003e-04, 2.3375667e-07, 8.0803929e-06
     X[3, [0, 1, 5]] = 1.2048291e-07, 3.1878801e-06, 1.0175767e-04
@@ -167,15 +167,15 @@ def test_a_feature_of_codes_that_are_all_but_zero_rests():
 
 
 def test_smoothed_features_have_unit_norm_below_an_activation_too():
-    """Found by generated fits: a row of 2e-15 got unit norm, and what smoothing adds to it became infinite."""
+    """Found by generated fits: a row of norm 2e-15 was scaled to unit norm, and its smoothed part became infinite."""
     X = np.array([[1e-3, 0, 1.9806663e-05, 0, 0, 0, 0]], np.float32).T
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         check(Case(MultilayerNMF((1, 5, 6), activation="square", theta=0.1, max_iter=2, random_state=0), X, None))
 
 
-def test_codes_of_a_feature_that_is_all_but_zero_rest():
-    """Found by generated fits: they were divided by a curvature of 1e-45, the smallest number there is."""
+def test_codes_of_a_negligible_feature_do_not_change():
+    """Found by generated fits: they were divided by a curvature of 1e-45, the smallest positive number."""
     X = np.array([[np.nan, 0, 2850.7422, 0, np.nan, 10183.476, 23392.957, 12639.959]], np.float32).T
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
@@ -195,14 +195,14 @@ def test_permuting_new_samples_permutes_their_codes(model, seed):
 
 
 CHAINS = [model for model in ROW_BY_ROW if hasattr(model, "project") and is_linear(model)]
-WEIGHED = ("alpha_W", "penalty", "graph_weights", "within_weight", "between_weight")
-UNPENALISED = [model for model in CHAINS if not any(getattr(model, name, None) for name in WEIGHED)]
-FROM_A_START = settings(max_examples=30, deadline=None, suppress_health_check=SHARED, derandomize=True)
+WEIGHTS = ("alpha_W", "penalty", "graph_weights", "within_weight", "between_weight")
+UNPENALIZED = [model for model in CHAINS if not any(getattr(model, name, None) for name in WEIGHTS)]
+SETTINGS = settings(max_examples=30, deadline=None, suppress_health_check=SHARED, derandomize=True)
 
 
 @dataclass(frozen=True)
-class Begun:
-    """A model, data and labels, and a start."""
+class FitFromStart:
+    """A model, data and labels, and a custom start."""
 
     model: Any
     X: Any
@@ -218,11 +218,11 @@ class Begun:
         return cls(case.model, case.X, case.y, learnt.codes_[-1], learnt.factors_)
 
     def fitted(self, rows=slice(None), columns=slice(None), scale=1.0):
-        """Fit to what is permuted and scaled, from the start permuted and scaled alike."""
+        """Fit permuted and scaled data from a start that is permuted and scaled in the same way."""
         lowest, *upper = self.factors
         start = {"factors": [lowest[:, columns], *upper]}
         model = clone(self.model)
-        if isinstance(model, NMF):  # scikit-learn's names
+        if isinstance(model, NMF):  # with the names of scikit-learn
             model.set_params(init="custom")
             start = {"W": scale * self.codes[rows], "H": lowest[:, columns]}
         with warnings.catch_warnings():
@@ -235,27 +235,27 @@ def near(found, expected):
 
 
 @given(st.sampled_from(CHAINS), st.integers(0, 2**32 - 1))
-@FROM_A_START
+@SETTINGS
 def test_permuting_samples_permutes_the_codes_of_a_fit(model, seed):
-    begun, order = Begun.of(model, seed), np.random.default_rng(seed).permutation(30)
-    plain, permuted = begun.fitted(), begun.fitted(rows=order)
+    case, order = FitFromStart.of(model, seed), np.random.default_rng(seed).permutation(30)
+    plain, permuted = case.fitted(), case.fitted(rows=order)
     assert near(permuted.codes_[-1], plain.codes_[-1][order])
     assert near(permuted.components_, plain.components_)
 
 
 @given(st.sampled_from(CHAINS), st.integers(0, 2**32 - 1))
-@FROM_A_START
-def test_permuting_features_permutes_what_features_are_of(model, seed):
-    begun, order = Begun.of(model, seed), np.random.default_rng(seed).permutation(14)
-    plain, permuted = begun.fitted(), begun.fitted(columns=order)
+@SETTINGS
+def test_permuting_columns_permutes_the_features(model, seed):
+    case, order = FitFromStart.of(model, seed), np.random.default_rng(seed).permutation(14)
+    plain, permuted = case.fitted(), case.fitted(columns=order)
     assert near(permuted.components_, plain.components_[:, order])
     assert near(permuted.codes_[-1], plain.codes_[-1])
 
 
-@given(st.sampled_from(UNPENALISED), st.integers(0, 2**32 - 1), st.floats(1e-3, 1e3))
-@FROM_A_START
+@given(st.sampled_from(UNPENALIZED), st.integers(0, 2**32 - 1), st.floats(1e-3, 1e3))
+@SETTINGS
 def test_scaling_the_data_scales_the_codes(model, seed, scale):
-    begun = Begun.of(model, seed)
-    plain, scaled = begun.fitted(), begun.fitted(scale=scale)
+    case = FitFromStart.of(model, seed)
+    plain, scaled = case.fitted(), case.fitted(scale=scale)
     assert near(scaled.codes_[-1], scale * plain.codes_[-1])
     assert near(scaled.components_, plain.components_)

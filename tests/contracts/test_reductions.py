@@ -1,4 +1,4 @@
-"""Where one model is another."""
+"""Special cases in which one model is equal to another."""
 
 import numpy as np
 import pytest
@@ -46,12 +46,12 @@ def test_one_layer_of_multilayer_nmf_is_nsnmf():
     same(MultilayerNMF(5, theta=0.0, **RUN).fit(X), NSNMF(5, theta=0.0, **RUN).fit(X))
 
 
-def test_no_smoothing_is_a_plain_chain():
+def test_deep_nsnmf_without_smoothing_is_a_plain_chain():
     X = data()
     same(DeepNSNMF((8, 5), theta=0.0, **RUN).fit(X), SparseDeepNMF((8, 5), **RUN).fit(X))
 
 
-def test_no_smoothing_is_nmf():
+def test_nsnmf_without_smoothing_is_nmf():
     X = data()
     same(NSNMF(5, theta=0.0, init="nndsvda", **RUN).fit(X), NMF(5, **RUN).fit(X))
 
@@ -64,7 +64,7 @@ def test_a_penalty_of_weight_zero_is_no_penalty(penalty):
     assert np.allclose(zero.loss_curve_, none.loss_curve_, rtol=1e-6)
 
 
-def test_a_constant_theta_is_the_same_for_every_layer():
+def test_one_theta_is_used_for_every_layer():
     X = data()
     same(DeepNSNMF((8, 5), theta=(0.2, 0.2), **RUN).fit(X), DeepNSNMF((8, 5), theta=0.2, **RUN).fit(X))
 
@@ -79,7 +79,7 @@ def test_linear_deep_semi_nmf_reaches_the_optimum_of_semi_nmf(sizes):
     assert deep.reconstruction_err_ == pytest.approx(optimum, rel=1e-3)
 
 
-def test_semi_nmf_of_mixed_signs_is_at_least_as_good_as_one_rank_less():
+def test_semi_nmf_of_mixed_signs_is_at_least_as_good_as_the_svd_of_one_rank_less():
     X = data(noise=0.3) - 0.4
     singular = np.linalg.svd(X, compute_uv=False)
     assert SemiNMF(5, random_state=0).fit(X).reconstruction_err_ <= np.sqrt(np.sum(singular[4:] ** 2)) * (1 + 1e-9)
@@ -112,13 +112,13 @@ def test_the_identity_between_layers_is_the_linear_model(cls, sizes):
     assert np.allclose(gradient, H @ D @ D.T - X @ D.T, atol=1e-9)
 
 
-def test_an_activation_of_one_layer_has_nothing_to_lie_between():
+def test_an_activation_has_no_effect_on_a_single_layer():
     X = data()
     plain, activated = (SparseDeepNMF(4, activation=a, random_state=0).fit(X) for a in ("identity", "square"))
     assert np.array_equal(plain.components_, activated.components_)
 
 
-def test_roots_of_the_codes_are_the_same_model():
+def test_root_codes_give_the_same_model():
     X = data()
     plain = SparseDeepNMF((8, 4), activation="square", random_state=0, max_iter=20).fit(X)
     rooted = SparseDeepNMF((8, 4), activation="square", root_codes=True, random_state=0, max_iter=20).fit(X)
@@ -128,7 +128,7 @@ def test_roots_of_the_codes_are_the_same_model():
     assert rooted.reconstruction_err_ == pytest.approx(plain.reconstruction_err_)
 
 
-def test_one_layer_with_roots_is_nmf_whose_codes_are_handed_out_as_roots():
+def test_one_layer_with_root_codes_is_nmf_with_roots_of_its_codes():
     X = data()
     model = SparseDeepNMF((4,), activation="square", root_codes=True, random_state=0, max_iter=40).fit(X)
     (codes,) = model.codes_

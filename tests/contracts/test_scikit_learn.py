@@ -1,4 +1,4 @@
-"""scikit-learn's own rules and its own tests of NMF, with our classes in place of theirs."""
+"""The estimator checks of scikit-learn, and its tests of NMF with our class instead."""
 
 import importlib.util
 import re
@@ -16,12 +16,12 @@ from sklearn.utils.fixes import CSC_CONTAINERS, CSR_CONTAINERS
 from catalogue import SMALL
 from deepnmf import NMF
 
-# Tests of other things than the estimator NMF with the Frobenius loss.
+# Tests of something other than the estimator NMF with the Frobenius loss.
 OTHER_THINGS = re.compile(
     r"consistency$|non_negative_factorization|n_components_auto_no_h_update|w_h_not_used"
     r"|minibatch|mbnmf|initialize|beta_|special_sparse_dot|underflow|true_reconstruction|decreasing"
     r"|multiplicative_update_sparse|deprecation"
-    r"|sparse_input"  # below: with a price on H alone W grows without bound, and its small entries round
+    r"|sparse_input"  # replaced below: with a penalty on H alone, W grows without bound, and loses small entries
 )
 
 
@@ -88,5 +88,5 @@ def test_sparse_input_gives_what_dense_input_gives(solver, container, alpha_W, a
     assert_allclose(model.components_, H, atol=1e-9 * H.max())
 
 
-def test_enough_of_their_tests_are_run():
+def test_at_least_ten_tests_of_scikit_learns_nmf_are_run():
     assert sum(name.startswith("test_nmf") for name in globals()) >= 10

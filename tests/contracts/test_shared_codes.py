@@ -1,4 +1,4 @@
-"""CNMF: labelled samples of one class share one code, and the loss is that of the samples."""
+"""CNMF: the labeled samples of a class share one code, and the loss is that of the samples."""
 
 import numpy as np
 import pytest
@@ -52,7 +52,7 @@ HIDDEN = np.random.default_rng(3).random(X.shape) < 0.3
 
 
 def with_holes(form):
-    """Data with entries that were not observed, and what `fit` is told of them, in every form that there is."""
+    """Data with unobserved entries in one of three forms, and the `entry_weight` of `fit`."""
     seen = np.where(HIDDEN, 0.0, 1.0)
     stored = sparse.csr_array((X[~HIDDEN], np.nonzero(~HIDDEN)), shape=X.shape)
     return {"NaN": (np.where(HIDDEN, np.nan, X), None), "weights": (X, seen), "stored": (stored, "stored")}[form]
@@ -70,8 +70,8 @@ def test_with_holes_the_loss_is_that_of_the_observed_entries_and_never_rises(for
     assert (np.diff(model.loss_curve_) <= 1e-12 * np.sum(X**2)).all()
 
 
-def test_codes_of_classes_with_holes_are_the_best_ones():
-    """Nonnegative least squares over all that was seen of a class."""
+def test_codes_of_classes_with_holes_are_nonnegative_least_squares():
+    """Nonnegative least squares over all observed entries of a class."""
     holed, _ = with_holes("NaN")
     model = CNMF(4, random_state=0, tol=1e-12, max_iter=20_000).fit(holed, LABELS)
     for label in (0, 3, 7):
@@ -80,8 +80,8 @@ def test_codes_of_classes_with_holes_are_the_best_ones():
         assert np.allclose(model.codes_[-1][label == LABELS], expected, atol=1e-4)
 
 
-def test_little_that_was_observed_of_classes_is_fitted_row_by_row(monkeypatch):
-    monkeypatch.setattr(holes, "LITTLE", 1.1)
+def test_sparsely_observed_classes_are_fitted_row_by_row(monkeypatch):
+    monkeypatch.setattr(holes, "SPARSELY_OBSERVED", 1.1)
     stored, weight = with_holes("stored")
     model = CNMF(4, random_state=0, tol=0, max_iter=30).fit(stored, LABELS, entry_weight=weight)
     loss = 0.5 * np.sum(np.square(X - model.codes_[-1] @ model.components_)[~HIDDEN])
@@ -95,7 +95,7 @@ def test_the_order_of_the_samples_does_not_matter():
     assert np.allclose(first.codes_[-1][shuffled], second.codes_[-1], atol=1e-7)
 
 
-def test_labels_of_every_kind_are_the_same_labels():
+def test_text_and_nan_labels_give_the_same_codes():
     text = np.array([None if label == -1 else f"class {label}" for label in LABELS], dtype=object)
     gaps = np.where(LABELS == -1, np.nan, LABELS)
     expected = fitted()
@@ -106,7 +106,7 @@ def test_labels_of_every_kind_are_the_same_labels():
         assert np.array_equal(model.codes_[-1], expected.codes_[-1])
 
 
-def test_transform_knows_no_labels():
+def test_transform_does_not_use_labels():
     model = fitted()
     codes = model.transform(X)
     assert len(np.unique(codes, axis=0)) == len(X)
@@ -116,17 +116,17 @@ def test_transform_knows_no_labels():
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_it_ends_at_least_as_low_as_the_published_algorithm_from_the_same_start(seed):
+def test_cnmf_ends_at_least_as_low_as_the_published_algorithm_from_the_same_start(seed):
     rng = np.random.default_rng(seed)
     A, Z = cnmf.indicator(LABELS), rng.random((4, X.shape[1]))
     V = rng.random((A.shape[1], 4))
-    V, Z, _ = cnmf.cnmf(X, A, V, Z, 20)  # two methods may part at a start that has nothing to do with the data
+    V, Z, _ = cnmf.cnmf(X, A, V, Z, 20)  # from a start far from the data, the two methods may end in different minima
     *_, losses = cnmf.cnmf(X, A, V, Z, 500)
     model = CNMF(4, init="custom", max_iter=500, tol=1e-7).fit(X, LABELS, factors=[Z])
     assert model.loss_curve_[-1] <= losses[-1] * (1 + 1e-6)
 
 
-def test_the_published_updates_stand_still_at_our_optimum():
+def test_the_published_updates_do_not_change_our_optimum():
     model = fitted(tol=1e-12, max_iter=5000)
     A = cnmf.indicator(LABELS)
     V = np.linalg.lstsq(A, model.codes_[-1], rcond=None)[0]

@@ -1,4 +1,4 @@
-"""Rows that are read block by block: the same bits as in memory, wherever the rows are."""
+"""Rows that are read block by block give the same bits as rows in memory."""
 
 import os
 
@@ -19,7 +19,7 @@ streaming_models = pytest.mark.parametrize(
 
 
 class H5Like:
-    """What h5py offers: a shape, a type, and rows by slices."""
+    """The interface of h5py: a shape, a dtype, and rows by slicing."""
 
     def __init__(self, X):
         self.X, self.shape, self.dtype, self.reads = X, X.shape, X.dtype, []
@@ -34,7 +34,7 @@ H5Like.__module__ = "h5py._hl.dataset"
 
 @pytest.fixture
 def on_disk(tmp_path, monkeypatch):
-    """Write a matrix and read it in several blocks."""
+    """Return a function that writes a matrix to a file, which is read in several blocks."""
     monkeypatch.setattr(memory, "BLOCK_BYTES", 2**11)
 
     def write(X, name="X.npy"):
@@ -46,7 +46,7 @@ def on_disk(tmp_path, monkeypatch):
 
 @streaming_models
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_a_file_gives_the_bits_that_memory_gives(model, dtype, on_disk):
+def test_a_file_gives_the_same_bits_as_an_array_in_memory(model, dtype, on_disk):
     X = data().astype(dtype)
     path = on_disk(X)
     model = clone(model).set_params(max_iter=4, tol=0)
@@ -67,7 +67,7 @@ def test_a_file_gives_the_bits_that_memory_gives(model, dtype, on_disk):
         assert found.n_features_in_ == X.shape[1]
 
 
-def test_a_part_of_a_mapping_is_taken_as_an_array(on_disk):
+def test_a_part_of_a_memory_map_is_read_as_an_array(on_disk):
     X = data()
     mapped = np.load(on_disk(X), mmap_mode="r")
     model = NMF(4, random_state=0, tol=0, max_iter=4)
@@ -80,7 +80,7 @@ def test_integers_are_read_as_double_precision(on_disk):
     assert (found.components_ == expected.components_).all()
 
 
-def test_score_and_projection_read_too(on_disk):
+def test_score_and_projection_read_from_files(on_disk):
     X = data()
     model = DeepNSNMF((8, 4), random_state=0, tol=0, max_iter=4).fit(X)
     path = on_disk(X)
@@ -88,8 +88,8 @@ def test_score_and_projection_read_too(on_disk):
     assert (model.project(path) == model.project(X)).all()
 
 
-def test_large_arrays_of_rows_live_in_files(on_disk, monkeypatch):
-    monkeypatch.setattr(streaming, "ROWS_IN_MEMORY", 100)
+def test_large_arrays_of_rows_are_stored_in_files(on_disk, monkeypatch):
+    monkeypatch.setattr(streaming, "MAX_BYTES_IN_MEMORY", 100)
     X = data()
     found = NMF(4, random_state=0, tol=0, max_iter=4).fit(on_disk(X))
     expected = NMF(4, random_state=0, tol=0, max_iter=4).fit(X)
@@ -97,20 +97,20 @@ def test_large_arrays_of_rows_live_in_files(on_disk, monkeypatch):
     assert (found.codes_[-1] == expected.codes_[-1]).all()
 
 
-def test_nothing_is_left_beside_the_data(on_disk, monkeypatch):
-    monkeypatch.setattr(streaming, "ROWS_IN_MEMORY", 100)
+def test_no_file_is_left_beside_the_data(on_disk, monkeypatch):
+    monkeypatch.setattr(streaming, "MAX_BYTES_IN_MEMORY", 100)
     path = on_disk(data())
     NMF(4, random_state=0, tol=0, max_iter=4).fit(path)
     assert os.listdir(path.parent) == [path.name]
 
 
-def test_a_file_that_shrinks_while_it_is_read_is_one_sentence(on_disk):
+def test_a_file_that_is_truncated_while_it_is_read_is_refused(on_disk):
     path = on_disk(data())
 
     def shrink(sweep, loss):
         os.truncate(path, 1000)
 
-    with pytest.raises(ValueError, match="was cut short while it was read"):
+    with pytest.raises(ValueError, match="was truncated while it was read"):
         NMF(4, random_state=0, tol=0, max_iter=4).fit(path, on_sweep=shrink)
 
 
@@ -122,10 +122,10 @@ def test_the_path_of_an_npy_of_booleans_is_fitted_like_the_array(on_disk):
 
 
 @pytest.mark.parametrize("n_bytes", [0, 4, 9, 50, -1])
-def test_the_path_of_a_cut_npy_is_named(on_disk, n_bytes):
+def test_the_path_of_a_truncated_npy_is_named(on_disk, n_bytes):
     path = on_disk(data())
     path.write_bytes(path.read_bytes()[:n_bytes])
-    with pytest.raises(ValueError, match=r"X\.npy is not a whole \.npy file of numbers: .+"):
+    with pytest.raises(ValueError, match=r"X\.npy is not a complete \.npy file of numbers: .+"):
         NMF(4).fit(path)
 
 
@@ -133,7 +133,7 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(on_disk):
     model = NMF(4, random_state=0, tol=0, max_iter=4).fit(data())
     before = model.components_
     path = on_disk(data())
-    with pytest.raises(ValueError, match="cut short"):
+    with pytest.raises(ValueError, match="truncated while"):
         model.fit(path, on_sweep=lambda *_: os.truncate(path, 1000))
     assert model.components_ is before
 
@@ -144,8 +144,8 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(on_disk):
         (lambda X: np.where(X.max() == X, np.nan, X), "contains NaN or infinity"),
         (lambda X: np.where(X.max() == X, np.inf, X), "contains NaN or infinity"),
         (lambda X: np.where(X.max() == X, -1, X), "Negative values in data"),
-        (np.asfortranarray, "do not lie one after the other"),
-        (lambda X: X[0], "two axes in C order are expected"),
+        (np.asfortranarray, "in Fortran order, but a matrix in C order is expected"),
+        (lambda X: X[0], r"of shape \(24,\) in C order, but a matrix"),
         (lambda X: X[:1], "at least 2 samples"),
         (lambda X: X.astype(complex), "real numbers are expected"),
         (lambda X: X.astype(str), "real numbers are expected"),
@@ -156,7 +156,7 @@ def test_files_that_cannot_be_used_are_refused(spoil, words, on_disk):
         NMF(4).fit(on_disk(spoil(data())))
 
 
-def test_other_things_that_need_memory_say_so(on_disk, tmp_path):
+def test_what_needs_data_in_memory_refuses_a_path(on_disk, tmp_path):
     path = on_disk(data())
     with pytest.raises(ValueError, match="CNMF needs X in memory"):
         CNMF(4).fit(path)
@@ -176,15 +176,15 @@ def test_other_things_that_need_memory_say_so(on_disk, tmp_path):
         DeepSemiNMF((8, 4), max_iter=2, tol=0).fit(data()).transform(on_disk(data()[:, :-1]))
 
 
-def test_reading_runs_ahead_of_the_work_in_order():
+def test_blocks_are_read_ahead_in_order():
     read = []
 
     def slow(item):
         read.append(item)
         return item
 
-    taken = []
+    received = []
     for item in read_ahead(slow, range(20)):
-        taken.append(item)
-        assert len(read) <= len(taken) + 6
-    assert taken == list(range(20))
+        received.append(item)
+        assert len(read) <= len(received) + 6
+    assert received == list(range(20))

@@ -1,4 +1,4 @@
-"""The start's singular vectors against LAPACK's."""
+"""The singular vectors of the initialization agree with those of LAPACK."""
 
 import tracemalloc
 
@@ -25,7 +25,7 @@ def four_triplets(X):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
-def test_the_leading_triplets_are_lapacks(shape, dtype):
+def test_the_leading_triplets_agree_with_lapack(shape, dtype):
     X = low_rank(shape, dtype)
     U, s, Vt = four_triplets(X)
     expected = np.linalg.svd(X.astype(float), compute_uv=False)[:4]
@@ -34,7 +34,7 @@ def test_the_leading_triplets_are_lapacks(shape, dtype):
     assert np.allclose(U.T @ U, np.eye(4), atol=1e-5)
 
 
-def test_vectors_beyond_the_rank_are_finite_and_weigh_nothing():
+def test_vectors_beyond_the_rank_are_finite_with_zero_singular_values():
     X = np.outer(np.arange(1.0, 21), np.arange(1.0, 401))
     U, s, Vt = four_triplets(X)
     assert np.allclose(s[1:], 0, atol=1e-6 * s[0])
@@ -42,7 +42,7 @@ def test_vectors_beyond_the_rank_are_finite_and_weigh_nothing():
     assert np.isfinite(Vt).all()
 
 
-def test_the_start_of_many_rows_takes_less_memory_than_the_data():
+def test_the_initialization_of_many_rows_needs_less_memory_than_the_data():
     X = np.random.default_rng(0).random((40_000, 50))
     with Workers() as workers:
         engine = RowsInMemory(X, workers)
@@ -52,4 +52,4 @@ def test_the_start_of_many_rows_takes_less_memory_than_the_data():
             peak = tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
-    assert peak < X.nbytes  # the codes alone are a fifth of it
+    assert peak < X.nbytes  # the codes alone need a fifth of it

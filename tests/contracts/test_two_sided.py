@@ -1,4 +1,4 @@
-"""GDNMF and GD²NMF: what the parts are, where the model is another, and what labels do."""
+"""GDNMF and GD²NMF: the parts of the model, its special cases, and labels."""
 
 import pickle
 
@@ -17,17 +17,17 @@ TIGHT = {"random_state": 0, "tol": 1e-7, "max_iter": 2000}
 
 
 def groups(n=90, p=30, seed=0):
-    """Rows of three kinds, and a label for each."""
+    """Rows of three classes, and their labels."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 3
     return rng.gamma(1.0, size=(3, p))[y] * (0.5 + rng.random((n, 1))) + 0.2 * rng.random((n, p)), y
 
 
-def partly_known(y, every=5):
+def with_unknown_labels(y, every=5):
     return np.where(np.arange(len(y)) % every < 1, y, -1)
 
 
-# ------------------------------------------------------------------------------------- its parts
+# ------------------------------------------------------------------------------------- parts
 
 
 @pytest.mark.parametrize(
@@ -42,18 +42,18 @@ def partly_known(y, every=5):
     ],
     ids=["both sides deep", "features only", "basis only", "deep only", "shallow only", "sizes by decay"],
 )
-def test_every_ablation_has_the_parts_it_says(parameters, features, basis, rows_of_w):
+def test_every_ablation_has_its_parts(parameters, features, basis, rows_of_w):
     model = GDNMF(**{"layer_sizes": (8, 4), **parameters}, **RUN).fit(data())
     assert [Z.shape for Z in model.factors_] == features
     assert basis is None or [Z.shape for Z in model.basis_factors_] == basis
     assert model.shallow_components_.shape == (rows_of_w, 24)
 
 
-def test_sizes_by_decay_are_the_papers():
+def test_sizes_by_decay_are_those_of_the_paper():
     assert GDNMF()._sizes(1024) == ((307, 92), (307, 92))
 
 
-def test_the_reconstruction_is_the_formula():
+def test_the_reconstruction_agrees_with_the_formula():
     X = data()
     model = GDNMF((8, 6, 4), basis_sizes=(7, 5), keep_codes="all", **RUN).fit(X)
     _, R2, R3 = model.factors_
@@ -67,30 +67,30 @@ def test_the_reconstruction_is_the_formula():
     assert model.loss_curve_[-1] == pytest.approx(0.5 * np.sum((X - expected) ** 2), rel=1e-9)
 
 
-def test_codes_are_in_units_of_their_root_mean_square():
+def test_codes_have_unit_root_mean_square():
     codes = GDNMF((8, 4), **RUN).fit(data()).codes_[-1]
     assert np.allclose(np.mean(codes**2, axis=0), 1)
 
 
-def test_encoding_ends_about_as_low_as_the_fit_did():
+def test_encoding_reaches_about_the_error_of_the_fit():
     X = data(noise=0.3)
     model = GDNMF((8, 4), random_state=0, tol=1e-5, max_iter=500).fit(X)
     assert np.linalg.norm(X - model.inverse_transform(model.transform(X))) <= 1.02 * model.reconstruction_err_
 
 
-# ------------------------------------------------------------------------------ where it is another
+# ------------------------------------------------------------------------------ special cases
 
 
 @pytest.mark.parametrize(
     "parameters", [{"paths": "shallow"}, {"activation": "identity"}, {"activation": "relu"}], ids=repr
 )
-def test_without_a_nonlinear_path_it_ends_where_nmf_does(parameters):
+def test_gdnmf_without_a_nonlinear_path_reaches_the_error_of_nmf(parameters):
     X = data(noise=0.3)
     model = GDNMF((8, 4), **parameters, **TIGHT).fit(X)
     assert model.reconstruction_err_ == pytest.approx(NMF(4, **TIGHT).fit(X).reconstruction_err_, rel=1e-3)
 
 
-def test_with_the_deep_path_off_it_goes_on_from_nmf():
+def test_gdnmf_without_the_deep_path_continues_from_nmf():
     X = data(noise=0.3)
     nmf = NMF(4, init="nndsvd", **TIGHT).fit(X)
     model = GDNMF((8, 4), paths="shallow", pretrain_max_iter=2000, pretrain_tol=1e-7, **TIGHT).fit(X)
@@ -100,35 +100,35 @@ def test_with_the_deep_path_off_it_goes_on_from_nmf():
 
 
 @pytest.mark.parametrize("activation", ["identity", "relu"])
-def test_a_linear_map_makes_it_ssnmf_of_the_top_rank(activation):
-    """X ≈ G (S^R S_1 F̂_1 + W) and Y ≈ G (S^R U + V): one pair of matrices beside the codes."""
+def test_gdnmf_with_a_linear_map_is_ssnmf_of_the_top_rank(activation):
+    """X ≈ G (S^R S_1 F̂_1 + W) and Y ≈ G (S^R U + V): one matrix each for data and labels."""
     X, y = groups()
-    model = GDNMF((8, 4), activation=activation, label_weight=0.5, **RUN).fit(X, partly_known(y))
+    model = GDNMF((8, 4), activation=activation, label_weight=0.5, **RUN).fit(X, with_unknown_labels(y))
     (_, R), (U, V), G = model.factors_, model.label_factors_, model.codes_[-1]
     Z, B = R @ model.factors_[0] + model.shallow_components_, R @ U + V
-    known = partly_known(y) >= 0
+    known = with_unknown_labels(y) >= 0
     residual = np.eye(3)[y[known]] - G[known] @ B
     assert np.allclose(model.components_, Z)
     assert model.loss_curve_[-1] == pytest.approx(0.5 * np.sum((X - G @ Z) ** 2) + 0.25 * np.sum(residual**2), rel=1e-9)
 
 
-def test_a_label_weight_of_zero_leaves_the_codes_alone():
+def test_a_label_weight_of_zero_does_not_change_the_codes():
     X, y = groups()
-    with_labels = GDNMF((8, 4), label_weight=0, **RUN).fit(X, partly_known(y))
+    with_labels = GDNMF((8, 4), label_weight=0, **RUN).fit(X, with_unknown_labels(y))
     without = GDNMF((8, 4), **RUN).fit(X)
     assert np.array_equal(with_labels.codes_[-1], without.codes_[-1])
     assert np.array_equal(with_labels.loss_curve_, without.loss_curve_)
     assert np.mean(with_labels.transduction_ == y) > 0.9
 
 
-# --------------------------------------------------------------------------------------- its labels
+# --------------------------------------------------------------------------------------- labels
 
 
 @pytest.mark.parametrize("paths", ["both", "deep", "shallow"])
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
-def test_few_labels_tell_the_others(paths, container):
+def test_few_labels_predict_the_others(paths, container):
     X, y = groups()
-    model = GDNMF((8, 4), paths=paths, random_state=0).fit(container(X), partly_known(y))
+    model = GDNMF((8, 4), paths=paths, random_state=0).fit(container(X), with_unknown_labels(y))
     assert np.mean(model.transduction_ == y) > 0.95
     assert np.mean(model.predict(container(groups()[0][::-1])) == y[::-1]) > 0.95
     assert model.decision_function(X).shape == (90, 3)
@@ -137,7 +137,11 @@ def test_few_labels_tell_the_others(paths, container):
 @pytest.mark.parametrize("weight", [1e-4, 1.0, 1e3])
 def test_the_loss_never_rises_with_labels_of_any_weight(weight):
     X, y = groups()
-    curve = GDNMF((8, 4), label_weight=weight, random_state=0, tol=0, max_iter=60).fit(X, partly_known(y)).loss_curve_
+    curve = (
+        GDNMF((8, 4), label_weight=weight, random_state=0, tol=0, max_iter=60)
+        .fit(X, with_unknown_labels(y))
+        .loss_curve_
+    )
     assert (np.diff(curve) <= 1e-12 * np.sum(X**2)).all()
 
 
@@ -146,10 +150,10 @@ def test_the_loss_never_rises_with_labels_of_any_weight(weight):
     [(np.array(["ash", "elm", "oak"], dtype=object), None), (np.array([3, 5, 8]), -1), (np.array([3.0, 5, 8]), np.nan)],
     ids=["text and None", "integers and -1", "integers and NaN"],
 )
-def test_labels_keep_their_names_and_come_back_from_a_file(names, unknown, tmp_path):
+def test_labels_keep_their_names_in_a_file(names, unknown, tmp_path):
     X, y = groups()
     labels = names[y]
-    labels[partly_known(y) < 0] = unknown
+    labels[with_unknown_labels(y) < 0] = unknown
     model = GDNMF((8, 4), **RUN).fit(X, labels)
     model.save(tmp_path / "model")
     for again in (deepnmf.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
@@ -157,11 +161,11 @@ def test_labels_keep_their_names_and_come_back_from_a_file(names, unknown, tmp_p
         assert again.classes_.dtype == model.classes_.dtype
         assert np.array_equal(again.predict(X), model.predict(X))
         assert np.array_equal(again.transduction_, model.transduction_)
-    known = partly_known(y) >= 0
+    known = with_unknown_labels(y) >= 0
     assert (model.transduction_[known] == names[y][known]).all()
 
 
-def test_one_label_of_a_class_or_of_a_row_of_zeros_is_sound():
+def test_one_label_per_class_and_a_labeled_row_of_zeros_give_finite_results():
     X, y = groups()
     X[0], labels = 0, np.full(len(y), -1)
     labels[[0, 1, 2]] = y[[0, 1, 2]]
@@ -170,7 +174,7 @@ def test_one_label_of_a_class_or_of_a_row_of_zeros_is_sound():
     assert np.isfinite(model.decision_function(X)).all()
 
 
-def test_refitting_without_labels_forgets_them():
+def test_a_refit_without_labels_forgets_them():
     X, y = groups()
     model = GDNMF((8, 4), **RUN).fit(X, y)
     assert hasattr(model, "predict")
@@ -179,7 +183,7 @@ def test_refitting_without_labels_forgets_them():
     assert not hasattr(model, "classes_")
 
 
-def test_without_labels_it_does_not_predict_and_says_so():
+def test_gdnmf_without_labels_has_no_predict_and_says_why():
     X, y = groups()
     with pytest.raises(AttributeError, match="has no attribute 'predict'") as error:
         GDNMF((8, 4)).predict(X)
@@ -218,7 +222,7 @@ def test_bad_parameters_are_named(parameters, sentence):
         GDNMF(**parameters).fit(data())
 
 
-def test_sizes_that_are_no_integers_are_named():
+def test_sizes_that_are_not_integers_are_refused():
     with pytest.raises(TypeError, match="basis_sizes must hold integers, got 2.5"):
         GDNMF((8, 4), basis_sizes=(8, 2.5)).fit(data())
 
@@ -232,6 +236,6 @@ def test_sizes_that_are_no_integers_are_named():
     ],
     ids=["too few", "continuous", "mixed"],
 )
-def test_labels_that_are_none_are_refused(y, sentence):
+def test_invalid_labels_are_refused(y, sentence):
     with pytest.raises(ValueError, match=sentence):
         GDNMF((8, 4)).fit(data(), y)

@@ -1,4 +1,4 @@
-"""Labels that are unknown, in every form that they come in."""
+"""Unknown labels in every form."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""Makes the model files of this folder; run once for each format of files, by the version that writes it.
+"""Writes the model files of this folder; run once for each file format, with the version that writes it.
 
 `python tests/earlier/make.py FORMAT` writes FORMAT-*.safetensors and, beside each, what its model's transform gave.
 """
@@ -15,18 +15,18 @@ HERE = Path(__file__).parent
 
 
 def data() -> np.ndarray:
-    """Rows that every version makes alike: no random generator, whose stream may change."""
+    """Rows that are the same in every version: without a random generator, whose numbers may change."""
     rows, columns = np.meshgrid(np.arange(20), np.arange(8), indexing="ij")
     return np.abs(np.sin(1 + rows * (columns + 2))) + (rows % 4 == columns % 4)
 
 
 def labels() -> np.ndarray:
-    """Text, a quarter of it unknown."""
+    """Text labels, a quarter of them unknown."""
     return np.array([["one", "two", "three", None][row % 4] for row in range(20)], dtype=object)
 
 
 def models() -> dict:
-    """A model of each way of being saved, fitted."""
+    """A fitted model for each way in which models are saved."""
     X, y = data(), labels()
     settings = {"max_iter": 20, "random_state": 0}
     return {
@@ -40,7 +40,7 @@ def models() -> dict:
 
 
 def main(name_of_format: str) -> None:
-    """Write every model and what its transform gives."""
+    """Write each model and the result of its `transform`."""
     warnings.simplefilter("ignore")
     for name, model in models().items():
         model.save(HERE / f"{name_of_format}-{name}.safetensors")

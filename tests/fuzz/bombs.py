@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from fuzz.files import Parts, joined, sealed
 
-ROOM = 2**24 - 2**14  # nearly all that a header may have
-MOST = 990_000  # nearly as many commas as there may be
+HEADER_BYTES = 2**24 - 2**14  # bytes; nearly the limit of a header
+N_COMMAS = 990_000  # nearly the limit of commas
 
 
 def bombs(content: bytes) -> Iterator[tuple[str, bytes]]:
@@ -16,7 +16,7 @@ def bombs(content: bytes) -> Iterator[tuple[str, bytes]]:
     for name, bomb in _texts():
         yield f"{name} in the description", parts.with_description(f'{text}, "x": {bomb}}}').sealed()
         yield f"{name} in the header", sealed(f'{header},"x":{bomb}}}'.encode(), parts.data)
-    yield "spaces", joined(b" " * ROOM, b"")
+    yield "spaces", joined(b" " * HEADER_BYTES, b"")
     yield "many classes", _with(parts, classes=[*(str(i) for i in range(100_000)), "x" * 10**6])
     yield "wide classes", _with(parts, type_of_classes="<U99999999")
     yield "a digest of one letter", _with_a_short_digest(parts)
@@ -25,16 +25,16 @@ def bombs(content: bytes) -> Iterator[tuple[str, bytes]]:
 
 def _texts() -> Iterator[tuple[str, str]]:
     """Return JSON of the largest size, with as many commas as allowed or more."""
-    yield "numbers", "[" + "0," * (ROOM // 2) + "0]"
-    yield "fewer numbers", "[" + "1234567890," * MOST + "0]"
-    yield "fractions", "[" + "0.12345678901," * MOST + "0]"
-    yield "texts", "[" + '"\\u0041b",' * (ROOM // 14) + "0]"
-    yield "short texts", "[" + '"abcdefghi",' * MOST + "0]"
-    yield "keys", "{" + "".join(f'"{i:x}":0,' for i in range(ROOM // 12)) + '"x":0}'
-    yield "brackets", "[" + "[]," * (ROOM // 4) + "0]"
-    yield "long numbers", "[" + ("1" * 4000 + ",") * (ROOM // 4001) + "0]"
-    yield "one number", "1" * ROOM
-    yield "one fraction", "0." + "1" * ROOM
+    yield "numbers", "[" + "0," * (HEADER_BYTES // 2) + "0]"
+    yield "fewer numbers", "[" + "1234567890," * N_COMMAS + "0]"
+    yield "fractions", "[" + "0.12345678901," * N_COMMAS + "0]"
+    yield "texts", "[" + '"\\u0041b",' * (HEADER_BYTES // 14) + "0]"
+    yield "short texts", "[" + '"abcdefghi",' * N_COMMAS + "0]"
+    yield "keys", "{" + "".join(f'"{i:x}":0,' for i in range(HEADER_BYTES // 12)) + '"x":0}'
+    yield "brackets", "[" + "[]," * (HEADER_BYTES // 4) + "0]"
+    yield "long numbers", "[" + ("1" * 4000 + ",") * (HEADER_BYTES // 4001) + "0]"
+    yield "one number", "1" * HEADER_BYTES
+    yield "one fraction", "0." + "1" * HEADER_BYTES
 
 
 def _with(parts: Parts, **changes: object) -> bytes:
@@ -44,5 +44,5 @@ def _with(parts: Parts, **changes: object) -> bytes:
 def _with_a_short_digest(parts: Parts) -> bytes:
     """Return a digest that occurs so often that 64 zeros in its place would give a header of a gigabyte."""
     entries = parts.entries
-    entries["__metadata__"] |= {"sha256": "x", "more": "x" * (ROOM - len(parts.header))}
+    entries["__metadata__"] |= {"sha256": "x", "more": "x" * (HEADER_BYTES - len(parts.header))}
     return joined(parts.with_entries(entries).header.encode(), parts.data)

@@ -128,7 +128,7 @@ class Fuzzer:
         self.models = [deepnmf.load(file) for file in self.files]
         self.path, self.again = folder / "mutated", folder / "again"
         self.watch = Watch()
-        for model in self.models:  # whatever is loaded or compiled at first use
+        for model in self.models:  # load and compile what is needed at first use
             check_works(model)
             check_saves_again(model, self.again)
 
@@ -172,7 +172,7 @@ class Fuzzer:
 
 def main(folder: str, seed: str | None = None, count: str = "0") -> None:
     warnings.simplefilter("ignore")
-    os.fsync = lambda _: None  # files of a moment need not be on the disk
+    os.fsync = lambda _: None  # temporary files need not be on the disk
     judge_all(Fuzzer(Path(folder)).cases(seed, int(count)))
 
 

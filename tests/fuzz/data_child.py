@@ -16,7 +16,7 @@ from deepnmf.reading import Dataset, ReadingError, read
 from fuzz.mutations import cut_out, extend, flip_bits, overwrite, splice, truncate
 from fuzz.verdicts import Violation, expect, judge_all
 
-SHORT = 9  # bytes that are not worth another mutation
+SHORT = 9  # bytes; shorter files are not mutated again
 MUTATIONS = [flip_bits, overwrite, truncate, extend, cut_out, splice]
 
 
@@ -26,7 +26,7 @@ class Reader:
     def __init__(self, folder: Path) -> None:
         self.files = sorted(folder.glob("original.*"))
         self.contents = [file.read_bytes() for file in self.files]
-        for file in self.files:  # whatever is loaded or compiled at first use
+        for file in self.files:  # load and compile what is needed at first use
             check_sound(read(file))
 
     def mutated(self, seed: str) -> str:

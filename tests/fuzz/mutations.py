@@ -75,7 +75,7 @@ def splice(content: bytes, other: bytes, chance: random.Random) -> bytes:
     return content[:place] + other[place:]
 
 
-def promise_a_long_header(content: bytes, other: bytes, chance: random.Random) -> bytes:
+def declare_a_long_header(content: bytes, other: bytes, chance: random.Random) -> bytes:
     length = chance.choice([0, 1, len(content), 2**24, 2**40, 2**63, 2**64 - 1, chance.randrange(len(content))])
     return length.to_bytes(8, "little") + content[8:]
 
@@ -89,7 +89,7 @@ def flip_header(content: bytes, other: bytes, chance: random.Random) -> bytes:
 
 
 def overwrite_header(content: bytes, other: bytes, chance: random.Random) -> bytes:
-    """Characters that JSON is made of, at any place."""
+    """Insert characters of JSON at random positions."""
     parts = Parts.of(content)
     place = chance.randrange(len(parts.header))
     text = chance.choice(['"', "\\", "[", "]", "{", "}", ",", ":", "-", "9", "NaN", "1e999", "null", "\\u0000", "é"])
@@ -115,7 +115,7 @@ def change_a_number(content: bytes, other: bytes, chance: random.Random) -> byte
 
 
 def swap_arrays(content: bytes, other: bytes, chance: random.Random) -> bytes:
-    """Exchange what the header says of two arrays: all of it, or one field."""
+    """Exchange the entries of two arrays in the header, or one field of these entries."""
     parts = Parts.of(content)
     entries = parts.entries
     (first, _), (second, _) = _an_array(parts, chance), _an_array(parts, chance)
@@ -153,7 +153,7 @@ def describe_an_array_wrongly(content: bytes, other: bytes, chance: random.Rando
 
 
 def reshape_an_array(content: bytes, other: bytes, chance: random.Random) -> bytes:
-    """Another shape of as many numbers."""
+    """Give an array another shape with as many numbers."""
     parts = Parts.of(content)
     entries = parts.entries
     name, entry = _an_array(parts, chance)
@@ -178,7 +178,7 @@ def rename_or_drop_an_array(content: bytes, other: bytes, chance: random.Random)
 
 
 def drop_the_last_array(content: bytes, other: bytes, chance: random.Random) -> bytes:
-    """Its description and its data: the file stays consistent."""
+    """Remove its description and its data, so that the file stays consistent."""
     parts = Parts.of(content)
     entries = parts.entries
     arrays = {name: entry for name, entry in entries.items() if name != "__metadata__"}
@@ -198,7 +198,7 @@ def add_an_array(content: bytes, other: bytes, chance: random.Random) -> bytes:
     return replace(parts.with_entries(entries), data=parts.data + struct.pack("<8d", *range(8))).sealed()
 
 
-def say_a_key_twice(content: bytes, other: bytes, chance: random.Random) -> bytes:
+def repeat_a_key(content: bytes, other: bytes, chance: random.Random) -> bytes:
     parts = Parts.of(content)
     if chance.random() < 0.5:
         name, entry = _an_array(parts, chance)
@@ -229,7 +229,7 @@ def change_a_parameter(content: bytes, other: bytes, chance: random.Random) -> b
 
 
 def change_the_class(content: bytes, other: bytes, chance: random.Random) -> bytes:
-    """With the parameters of the class, as far as it has them."""
+    """Change the class, and keep the parameters that the new class has."""
     parts = Parts.of(content)
     description = parts.description
     description["class"] = chance.choice(CLASSES)
@@ -240,12 +240,12 @@ def change_the_class(content: bytes, other: bytes, chance: random.Random) -> byt
     return parts.with_description(description).sealed()
 
 
-def take_the_other_description(content: bytes, other: bytes, chance: random.Random) -> bytes:
+def use_the_other_description(content: bytes, other: bytes, chance: random.Random) -> bytes:
     return Parts.of(content).with_description(Parts.of(other).description).sealed()
 
 
-def take_off_the_digest(content: bytes, other: bytes, chance: random.Random) -> bytes:
-    """As in a file of the first format, or in one of this that pretends to be one; then forge something else."""
+def remove_the_digest(content: bytes, other: bytes, chance: random.Random) -> bytes:
+    """Remove the digest, as in a file of the first format, and then forge something else."""
     parts = Parts.of(content)
     entries = parts.entries
     entries["__metadata__"].pop("sha256", None)
@@ -283,7 +283,7 @@ def _changed(mapping: dict, chance: random.Random) -> dict:
     return mapping | {name: chance.choice(HOSTILE)}
 
 
-DAMAGES: list[Mutation] = [flip_bits, overwrite, truncate, extend, cut_out, splice, promise_a_long_header]
+DAMAGES: list[Mutation] = [flip_bits, overwrite, truncate, extend, cut_out, splice, declare_a_long_header]
 FORGERIES: list[Mutation] = [
     flip_header,
     overwrite_header,
@@ -295,12 +295,12 @@ FORGERIES: list[Mutation] = [
     rename_or_drop_an_array,
     drop_the_last_array,
     add_an_array,
-    say_a_key_twice,
+    repeat_a_key,
     nest_deeply,
     change_the_description,
     change_a_parameter,
     change_the_class,
-    take_the_other_description,
-    take_off_the_digest,
+    use_the_other_description,
+    remove_the_digest,
     change_the_digest,
 ]

@@ -23,7 +23,7 @@ A_PIECE = 2000
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Files of every way of being saved, and of the earlier format."""
+    """A file for each way in which models are saved, and files of the earlier format."""
     import pandas as pd
 
     folder, X = tmp_path_factory.mktemp("models"), data(20, 8)
@@ -45,14 +45,14 @@ def files(tmp_path_factory):
         model.save(path)
         parts = Parts.of(
             path.read_bytes()
-        )  # safetensors orders metadata by chance: a seed must mean the same file again
+        )  # safetensors orders metadata randomly, but a seed must give the same file again
         path.write_bytes(parts.with_entries(dict(sorted(parts.entries.items()))).sealed())
     for file in (TESTS / "earlier").glob("*.safetensors"):
         shutil.copy(file, folder)
     return folder
 
 
-def test_a_few_hundred_mutated_files_are_refused_or_sound(files):
+def test_a_few_hundred_mutated_files_are_refused_or_valid(files):
     report = report_of("child", files, "short", "300")
     assert report["failures"] == []
     assert report["outcomes"]["refused"] > 200
@@ -61,7 +61,7 @@ def test_a_few_hundred_mutated_files_are_refused_or_sound(files):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("piece", range(10))
-def test_twenty_thousand_mutated_files_are_refused_or_sound(files, piece):
+def test_twenty_thousand_mutated_files_are_refused_or_valid(files, piece):
     report = report_of("child", files, f"piece {piece}", str(A_PIECE))
     assert report["failures"] == []
     assert sum(report["outcomes"].values()) == A_PIECE

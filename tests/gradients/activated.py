@@ -1,4 +1,4 @@
-"""The chain with an activation: every map, depth and penalty."""
+"""Chains with an activation: every activation, depth and penalty."""
 
 from dataclasses import replace
 
@@ -34,7 +34,7 @@ def penalties(name, depth):
 
 
 def label_graphs(depth, n):
-    """An attribute a layer, of two or three classes, with unknowns."""
+    """One attribute per layer, with two or three classes and unknown labels."""
     places = [np.arange(n) % (2 + layer % 2) - (np.arange(n) == layer) * 9 for layer in range(depth)]
     graphs = [LabelGraph(ClassMeans(np.maximum(place, -1))) for place in places]
     return tuple(GraphPenalty(graph, 0.1 + 0.1 * layer, layer) for layer, graph in enumerate(graphs))

@@ -1,4 +1,4 @@
-"""The linear chain: every penalty on every layer, of every depth."""
+"""Linear chains: every penalty on every layer, for every depth."""
 
 import numpy as np
 
@@ -28,7 +28,7 @@ GRAPHS = {
 
 
 def penalties(depth):
-    """Every penalty there is, by its name; graphs on every layer."""
+    """All penalties by name; graphs on every layer."""
     return {
         "none": (),
         "squared L1 of features": (SquaredL1Features(MU[:depth]),),
@@ -95,6 +95,6 @@ CASES = {
     for depth in (1, 2, 3)
     for theta in (0.0, 0.3)
     for name in penalties(depth)
-    # Refused, see test_gradients.py; or meant for chains without smoothing, where it is the rows of Z_m that count.
+    # Left out: graphs with smoothing are refused (test_gradients.py), the others are for chains without smoothing.
     if not is_smoothed_graph(name, theta)
 }

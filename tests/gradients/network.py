@@ -1,10 +1,9 @@
-"""The energy of Flenner & Hunter's network, in every one of its arrays."""
+"""The energy of Flenner & Hunter's network as a function of each of its arrays."""
 
 import numpy as np
 
 from deepnmf.engines import HoledDense, RowsInMemory
-from deepnmf.objective.network_energy import Network, NetworkEnergy
-from deepnmf.objective.pooling import Pooling
+from deepnmf.objective.network_energy import Network, NetworkEnergy, Pooling
 from deepnmf.objective.terms import Labels
 from deepnmf.solvers.rows_input import rows_input
 from gradients.case import Case
@@ -17,7 +16,7 @@ def case(depth: int, pool_size: int, holes: bool) -> Case:
     rng = np.random.default_rng(depth)
     X = rng.random((N_ROWS, N_FEATURES))
     X[rng.random(X.shape) < (0.3 if holes else 0)] = np.nan
-    poolings = [Pooling.centred(pool_size, GROUPS)] * (depth - 1)
+    poolings = [Pooling.centered(pool_size, GROUPS)] * (depth - 1)
     labels = Labels(np.array([0, 3, 7, 11]), np.eye(N_CLASSES)[[0, 1, 2, 0]], weight=0.7)
     widths = (N_FEATURES, *SIZES[:depth])
     arrays = {f"H_{k + 1}": rng.random((N_ROWS, SIZES[k])) for k in range(depth)}
@@ -44,7 +43,7 @@ def case(depth: int, pool_size: int, holes: bool) -> Case:
 
 
 class OneThread:
-    """Workers for problems too small to share."""
+    """Workers with one thread, for small problems."""
 
     map = staticmethod(map)
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from deepnmf.objective import ACTIVATIONS
-from deepnmf.objective.ladder import Ladder
+from deepnmf.objective.layer_stack import LayerStack
 from deepnmf.objective.two_sided_model import CodesProblem, TwoSided, TwoSidedSums
 from gradients.case import Case
 
@@ -32,7 +32,9 @@ def case(activation, depth, basis_depth, shallow=True, labels=True):
         arrays["P"] = rng.random((sizes[0] + n_shallow, N_CLASSES))
 
     def model(a):
-        features, basis = (Ladder(tuple(a[key] for key in sorted(a) if key[0] == side), activation) for side in "RL")
+        features, basis = (
+            LayerStack(tuple(a[key] for key in sorted(a) if key[0] == side), activation) for side in "RL"
+        )
         none = np.zeros((0, N_FEATURES))
         head = a.get("P", np.zeros((sizes[0] + n_shallow, 0)))
         return TwoSided(features, a["S"], basis, a["F"], a.get("W", none), head)
@@ -45,7 +47,7 @@ def case(activation, depth, basis_depth, shallow=True, labels=True):
         return sums(a).value(model(a), LABEL_WEIGHT)
 
     def gradients(a):
-        return of_codes(a) | of_the_rest(a)
+        return of_codes(a) | of_factors(a)
 
     def of_codes(a):
         problem = CodesProblem.of(model(a), LABEL_WEIGHT, np.float64)
@@ -54,22 +56,22 @@ def case(activation, depth, basis_depth, shallow=True, labels=True):
         found = problem.backward(point, point.pull - rows.target)
         return {"G": found.top} | numbered("R", problem.features.factor_gradients(point.trace, found))
 
-    def of_the_rest(a):
+    def of_factors(a):
         m, s = model(a), sums(a)
-        basis = m.basis.backward(m.basis_trace, slope(s.basis_block(m), m.basis_trace.bottom.T).T)
-        found = {"S": slope(s.middle_block(m), a["S"]), "F": basis.top.T}
+        basis = m.basis.backward(m.basis_trace, gradient_of_block(s.basis_block(m), m.basis_trace.bottom.T).T)
+        found = {"S": gradient_of_block(s.middle_block(m), a["S"]), "F": basis.top.T}
         found |= numbered("L", m.basis.factor_gradients(m.basis_trace, basis))
         if shallow:
-            found["W"] = slope(s.shallow_block(m), a["W"])
+            found["W"] = gradient_of_block(s.shallow_block(m), a["W"])
         if labels:
-            found["P"] = LABEL_WEIGHT * slope(s.head_block(), a["P"])
+            found["P"] = LABEL_WEIGHT * gradient_of_block(s.head_block(), a["P"])
         return found
 
     return Case(arrays, value, gradients)
 
 
 def factors(rng, sizes):
-    """S^R_2..S^R_m or the transposes of S^L_2..S^L_m, columns summing to about 1: squares of squares explode."""
+    """S^R_2..S^R_m or the transposes of S^L_2..S^L_m; columns sum to about 1, or squares would explode."""
     return [2 * rng.random(shape) / shape[0] for shape in zip(sizes[1:], sizes, strict=False)]
 
 
@@ -77,7 +79,7 @@ def numbered(side, arrays):
     return {f"{side}{i}": array for i, array in enumerate(arrays)}
 
 
-def slope(block, Z):
+def gradient_of_block(block, Z):
     return block.curvature(Z) - block.linear
 
 

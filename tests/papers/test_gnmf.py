@@ -1,4 +1,4 @@
-"""GNMF on COIL-20: views of an object on a turntable are neighbours, and a graph of neighbours tells objects apart."""
+"""GNMF on COIL-20: views of an object on a turntable are neighbors, and a neighbor graph separates the objects."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def scores(codes, y):
     return np.mean([(clustering_accuracy(y, labels), nmi(y, labels)) for labels in found], axis=0)
 
 
-def test_gnmf_gains_clearly_over_nmf(benchmark_data):
+def test_gnmf_clusters_clearly_better_than_nmf(benchmark_data):
     bunch = benchmark_data("coil20_32x32")
     X, y = normalize(bunch.data.astype(np.float32)), bunch.target
     plain = scores(sklearn.decomposition.NMF(20, random_state=0).fit_transform(X), y)

@@ -1,4 +1,4 @@
-"""Flenner & Hunter's experiments on other recordings and texts: `python -m reproduction network-bbc` has the tables."""
+"""Flenner & Hunter's experiments with other sounds and texts: `python -m reproduction network-bbc` has the tables."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.data, pytest.mark.filterwarnings("ignore::sklearn.exce
 
 
 def accuracy(model, X, y, share, seed, groups=None):
-    """Share of unlabelled rows that are right when a share of each class has its label."""
+    """The accuracy on unlabeled rows if a share of each class is labeled."""
     rng, known = np.random.default_rng(seed), np.zeros(len(y), dtype=bool)
     for label in np.unique(y):
         members = np.flatnonzero(y == label)

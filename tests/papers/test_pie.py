@@ -1,4 +1,4 @@
-"""CMU PIE, samples at unit norm: the papers' numbers."""
+"""The papers' numbers on CMU PIE, with samples of unit norm."""
 
 import pytest
 from sklearn.cluster import KMeans
@@ -43,13 +43,13 @@ def clusters(codes, y):
     return clustering_accuracy(y, found), nmi(y, found)
 
 
-def test_nmf_codes_tell_the_people_apart(pie):
+def test_nmf_codes_separate_the_people(pie):
     X, y = pie
     accuracy, _ = clusters(NMF(160, random_state=0).fit(X).codes_[-1], y)
     assert accuracy >= 0.90
 
 
-def test_a_deep_chain_tells_the_people_apart_better_than_the_papers(pie):
+def test_a_deep_chain_separates_the_people_better_than_in_the_papers(pie):
     X, y = pie
     model = SparseDeepNMF((300, 160), random_state=0).fit(X)
     accuracy, information = clusters(model.codes_[-1], y)

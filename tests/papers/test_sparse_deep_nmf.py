@@ -9,7 +9,7 @@ from deepnmf import SparseDeepNMF
 from deepnmf.metrics import error_rate, naive_precision, nmi
 
 pytestmark = [pytest.mark.data, pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")]
-TESTED = 6  # pictures of each person
+TESTED = 6  # pictures of each person that are tested
 
 
 def test_codes_of_new_faces_cluster_as_well_as_the_best_published_ones(benchmark_data):

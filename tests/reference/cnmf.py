@@ -12,13 +12,13 @@ EPSILON = np.finfo(np.float64).eps  # a denominator is never 0
 
 
 def indicator(labels: Array) -> Array:
-    """A: one column a class, then one an unlabelled sample (label -1)."""
+    """A: one column per class, then one per unlabeled sample (label -1)."""
     classes = [c for c in np.unique(labels) if c != -1]
-    unlabelled = np.flatnonzero(labels == -1)
-    A = np.zeros((len(labels), len(classes) + len(unlabelled)))
+    unlabeled = np.flatnonzero(labels == -1)
+    A = np.zeros((len(labels), len(classes) + len(unlabeled)))
     for k, c in enumerate(classes):
         A[labels == c, k] = 1
-    for k, i in enumerate(unlabelled):
+    for k, i in enumerate(unlabeled):
         A[i, len(classes) + k] = 1
     return A
 

@@ -11,7 +11,7 @@ EPSILON = 1e-12
 
 
 def pool(H: Array, width: int, groups: Array) -> tuple[Array, list[Array]]:
-    """p(H), and for each component the n x n Jacobian: 1 where a maximum came from."""
+    """p(H), and the n x n Jacobian of each component, with 1 at the row of each maximum."""
     n, r = H.shape
     pooled, jacobians = np.zeros((n, r)), [np.zeros((n, n)) for _ in range(r)]
     below, above = (max(width, 1) - 1) // 2, max(width, 1) // 2
@@ -53,7 +53,7 @@ def sweep(
     groups: Array,
     backprop: bool,
 ) -> tuple[list[Array], list[Array], Array]:
-    """One pass of the while loop, equation (4)."""
+    """One iteration of the while loop, equation (4)."""
     codes, factors = list(codes), list(factors)
     L = np.broadcast_to(known[:, None], Y.shape)
     below = X

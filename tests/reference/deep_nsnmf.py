@@ -18,7 +18,7 @@ def smoothing(rank: int, theta: float) -> Array:
 
 
 def above(H: Array, factors: Sequence[Array], theta: Sequence[float], layer: int) -> Array:
-    """H S_m Z_m ··· Z_{l+1} S_l, what stands on the left of Z_l; the paper's B_iᵀ, lines 3 and 7."""
+    """H S_m Z_m ··· Z_{l+1} S_l, the product on the left of Z_l; the paper's B_iᵀ, lines 3 and 7."""
     product = H @ smoothing(H.shape[1], theta[-1])
     for i in range(len(factors) - 1, layer, -1):
         product = product @ factors[i] @ smoothing(len(factors[i - 1]), theta[i - 1])
@@ -26,7 +26,7 @@ def above(H: Array, factors: Sequence[Array], theta: Sequence[float], layer: int
 
 
 def below(factors: Sequence[Array], theta: Sequence[float], layer: int) -> Array:
-    """S_{l-1} Z_{l-1} ··· S_1 Z_1, what stands on the right of Z_l; the paper's A_iᵀ, lines 6 and 10."""
+    """S_{l-1} Z_{l-1} ··· S_1 Z_1, the product on the right of Z_l; the paper's A_iᵀ, lines 6 and 10."""
     product = smoothing(len(factors[0]), theta[0]) @ factors[0]
     for i in range(1, layer):
         product = smoothing(len(factors[i]), theta[i]) @ factors[i] @ product

@@ -26,7 +26,7 @@ def negative(A: Array) -> Array:
 
 
 def pseudo_inverse(A: Array) -> Array:
-    """A†; singular values within rounding of 0 count as 0."""
+    """A†; singular values that are 0 up to rounding count as 0."""
     return np.linalg.pinv(A, rcond=max(A.shape) * np.finfo(np.float64).eps)
 
 
@@ -89,7 +89,7 @@ def semi_nmf(X: Array, H: Array, n_iter: int) -> tuple[Array, Array, list[float]
 
 
 def fine_tune(X: Array, H: Array, factors: Sequence[Array], n_iter: int) -> tuple[Array, list[Array], list[float]]:
-    """Algorithm 1 after its initialisation; the losses are those after each iteration."""
+    """Algorithm 1 after its initialization; the losses are those after each iteration."""
     factors, losses = list(factors), []
     for _ in range(n_iter):
         factors[0] = update_first_factor(X, reconstructed_codes(H, factors, 0))

@@ -28,8 +28,9 @@ def loss(
 
 
 def layer_loss(X: Array, H: Array, factors: Sequence[Array], W: Array, lam: float) -> float:
-    """½‖X - H_i Z_i ··· Z_1‖² + ½ λ_i Tr(H_iᵀ L_i H_i), what the update of H_i lowers; of the top layer, (20) itself
-    without the terms of the layers below.
+    """½‖X - H_i Z_i ··· Z_1‖² + ½ λ_i Tr(H_iᵀ L_i H_i), which the update of H_i lowers.
+
+    For the top layer, it is (20) without the terms of the layers below.
     """
     return wsf.loss(X, H, product(factors), [W], [lam])
 
@@ -37,7 +38,7 @@ def layer_loss(X: Array, H: Array, factors: Sequence[Array], W: Array, lam: floa
 def sweep(
     X: Array, codes: Sequence[Array], factors: Sequence[Array], graphs: Sequence[Array], lams: Sequence[float]
 ) -> tuple[list[Array], list[Array]]:
-    """Algorithm 2, one repetition: Z_i, then H_i, layer by layer."""
+    """One iteration of Algorithm 2: Z_i, then H_i, layer by layer."""
     codes, factors = list(codes), list(factors)
     for i in range(len(factors)):
         H = reconstructed_codes(codes[-1], factors, i)  # H̃_i
@@ -54,7 +55,7 @@ def fine_tune(
     lams: Sequence[float],
     n_iter: int,
 ) -> tuple[list[Array], list[Array], list[float]]:
-    """Algorithm 2 after its initialisation; the losses (20) are those after each iteration."""
+    """Algorithm 2 after its initialization; the losses (20) are those after each iteration."""
     codes, factors, losses = list(codes), list(factors), []
     for _ in range(n_iter):
         codes, factors = sweep(X, codes, factors, graphs, lams)

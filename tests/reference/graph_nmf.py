@@ -5,7 +5,7 @@ X, U, V are our Xᵀ, Zᵀ, H. Their objective is twice ours, with the same λ. 
 while the updates run, so λ Tr(HᵀLH) can be had for nothing; features come to unit norm at the end, (16) and (17).
 
 Discriminant NMF (Zafeiriou et al., 2006) in the Frobenius form ½‖X - HZ‖² + (γ/2)Σ‖h_i - m_c‖² - (δ/2)Σ_c n_c‖m_c - m‖²
-over labelled rows, Z with unit rows, 0 <= δ < 1. Labels are integers, -1 is unknown.
+over labeled rows, Z with unit rows, 0 <= δ < 1. Labels are integers, -1 is unknown.
 """
 
 import numpy as np
@@ -19,8 +19,8 @@ Array = NDArray[np.float64]
 # ------------------------------------------------------------------------------------------------------------- GNMF
 
 
-def neighbour_graph(X: Array, n_neighbors: int = 5) -> Array:
-    """W, 0/1: an edge where one sample is among the nearest neighbours of the other; no sample is its own."""
+def neighbor_graph(X: Array, n_neighbors: int = 5) -> Array:
+    """W, 0/1: an edge if one sample is among the nearest neighbors of the other; without self-edges."""
     distances = np.sum((X[:, None] - X[None]) ** 2, axis=2)
     np.fill_diagonal(distances, np.inf)
     A = np.zeros_like(distances)
@@ -79,7 +79,7 @@ def gnmf(X: Array, H: Array, Z: Array, W: Array, lam: float, n_iter: int) -> tup
 
 
 def class_means(H: Array, y: Array) -> Array:
-    """M_w: in each labelled row the mean of its class; 0 in the others."""
+    """M_w: in each labeled row the mean of its class; 0 in the others."""
     means = np.zeros_like(H)
     for label in np.unique(y[y >= 0]):
         means[y == label] = H[y == label].mean(axis=0)
@@ -87,16 +87,16 @@ def class_means(H: Array, y: Array) -> Array:
 
 
 def overall_mean(H: Array, y: Array) -> Array:
-    """M_t: in each labelled row the mean of them all; 0 in the others."""
+    """M_t: in each labeled row the mean of all labeled rows; 0 in the others."""
     means = np.zeros_like(H)
     means[y >= 0] = H[y >= 0].mean(axis=0)
     return means
 
 
 def scatter(H: Array, y: Array, gamma: float, delta: float) -> Array:
-    """γ Σ(h_i - m_c)² - δ Σ_c n_c(m_c - m)², one number a component."""
-    M_w, M_t, labelled = class_means(H, y), overall_mean(H, y), y >= 0
-    within = np.sum((H - M_w)[labelled] ** 2, axis=0)
+    """γ Σ(h_i - m_c)² - δ Σ_c n_c(m_c - m)², one number per component."""
+    M_w, M_t, labeled = class_means(H, y), overall_mean(H, y), y >= 0
+    within = np.sum((H - M_w)[labeled] ** 2, axis=0)
     return gamma * within - delta * np.sum((M_w - M_t) ** 2, axis=0)
 
 
@@ -106,23 +106,23 @@ def discriminant_loss(X: Array, H: Array, Z: Array, y: Array, gamma: float, delt
 
 
 def discriminant_codes_gradient(X: Array, H: Array, Z: Array, y: Array, gamma: float, delta: float) -> Array:
-    """∂/∂H of it."""
+    """∂/∂H of the loss."""
     M_w, M_t = class_means(H, y), overall_mean(H, y)
-    labelled_H = H * (y >= 0)[:, None]
-    return (H @ Z - X) @ Z.T + gamma * (labelled_H - M_w) - delta * (M_w - M_t)
+    labeled_H = H * (y >= 0)[:, None]
+    return (H @ Z - X) @ Z.T + gamma * (labeled_H - M_w) - delta * (M_w - M_t)
 
 
 def update_discriminant_codes(X: Array, H: Array, Z: Array, y: Array, gamma: float, delta: float) -> Array:
-    """H ∘ (XZᵀ + (γ+δ)M_w + δH) / (HZZᵀ + (γ+δ)H + δM_t), the terms of γ and δ in labelled rows only."""
+    """H ∘ (XZᵀ + (γ+δ)M_w + δH) / (HZZᵀ + (γ+δ)H + δM_t), the terms of γ and δ in labeled rows only."""
     M_w, M_t = class_means(H, y), overall_mean(H, y)
-    labelled_H = H * (y >= 0)[:, None]
-    up = X @ Z.T + (gamma + delta) * M_w + delta * labelled_H
-    down = H @ Z @ Z.T + (gamma + delta) * labelled_H + delta * M_t
+    labeled_H = H * (y >= 0)[:, None]
+    up = X @ Z.T + (gamma + delta) * M_w + delta * labeled_H
+    down = H @ Z @ Z.T + (gamma + delta) * labeled_H + delta * M_t
     return H * up / np.maximum(down, EPSILON)
 
 
 def update_discriminant_factor(X: Array, H: Array, Z: Array, y: Array, gamma: float, delta: float) -> Array:
-    """Before its rows come to unit norm: for any Z the loss has scatter_k ‖Z_k‖² where it has scatter_k."""
+    """The update before rows are scaled to unit norm: for any Z the loss has scatter_k ‖Z_k‖² in place of scatter_k."""
     weights = scatter(H, y, gamma, delta)[:, None]
     up = H.T @ X + np.maximum(-weights, 0) * Z
     down = H.T @ H @ Z + np.maximum(weights, 0) * Z

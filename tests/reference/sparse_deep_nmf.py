@@ -94,7 +94,7 @@ def spectral_norm(matrix: Array) -> float:
 
 
 def optimal_gradient(start: Array, gradient: Callable[[Array], Array], lipschitz: float, n_inner: int) -> Array:
-    """Subalgorithms 1 and 2, which differ in their letters: steps 2.1 to 2.3."""
+    """Subalgorithms 1 and 2, steps 2.1 to 2.3, which differ only in notation."""
     H, Y, alpha = start, start, 1.0
     for _ in range(n_inner):
         new = np.maximum(Y - gradient(Y) / lipschitz, 0)  # (9)
@@ -112,7 +112,7 @@ def update_codes(X: Array, H: Array, C: Array, term: Term, n_inner: int) -> Arra
 
 
 def update_first_factor(X: Array, Z: Array, H: Array, term: Term, n_inner: int) -> Array:
-    """Subalgorithm 2 where nothing lies below, with the Lipschitz constant of (23)."""
+    """Subalgorithm 2 for the lowest layer, with the Lipschitz constant of (23)."""
     HtH, HtX = H.T @ H, H.T @ X
     lipschitz = spectral_norm(HtH) + term_lipschitz(term, Z)
     return optimal_gradient(Z, lambda Y: first_factor_gradient(Y, HtH, HtX, term), lipschitz, n_inner)
@@ -135,7 +135,7 @@ def fine_tune(
     n_iter: int,
     n_inner: int,
 ) -> tuple[Array, list[Array], list[float]]:
-    """Algorithm 2 after its initialisation; μ and λ one a layer; the losses are those after each iteration."""
+    """Algorithm 2 after its initialization; one μ and λ per layer; the losses are those after each iteration."""
     factors, losses = list(factors), []
     terms = [on_factor(penalty, weight) for weight in mu]
     for _ in range(n_iter):
@@ -174,8 +174,8 @@ def pretrain(
         data = H
         H, Z = start(data, rank)
         # Below the top, /RL1 and /RL2 have no penalty on the codes: (22), (24).
-        penalised = penalty == "R" or layer == len(layer_sizes) - 1
-        codes_term = on_codes(penalty if penalised else None, lam[layer])
+        penalized = penalty == "R" or layer == len(layer_sizes) - 1
+        codes_term = on_codes(penalty if penalized else None, lam[layer])
         H, Z = pretrain_layer(data, H, Z, codes_term, on_factor(penalty, mu[layer]), n_iter, n_inner)
         factors.append(Z)
     return H, factors

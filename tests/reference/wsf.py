@@ -3,7 +3,7 @@
 The paper's X, Z, H are our Xᵀ, Zᵀ, Hᵀ; its W, D, L are symmetric and the same. Its updates are in a supplement; these
 are those of Semi-NMF with the graph's share of Algorithm 2, η = ½. WSF-MA is the general case, one graph and λ an
 attribute; WSF has one. As published: nothing holds the scale of Z. Corrected: (18) has its ½, h_jᵀh_l in its second
-sum, and, samples being columns there, Tr(H L Hᵀ); (19) and (21) have ½ on both terms. A sample is no neighbour of its
+sum, and, samples being columns there, Tr(H L Hᵀ); (19) and (21) have ½ on both terms. A sample is no neighbor of its
 own: self edges would cancel in L, but slow the updates. Labels are integers, -1 is unknown and has no edges.
 """
 
@@ -33,7 +33,7 @@ def label_graph(X: Array, y: Array, kind: str = "binary", sigma: float = 1.0) ->
 
 
 def combined(graphs: Sequence[Array], lams: Sequence[float]) -> Array:
-    """Σ λ_i W_i: all that (21) needs to know of its graphs."""
+    """Σ λ_i W_i, the only function of the graphs that (21) needs."""
     return sum(lam * W for lam, W in zip(lams, graphs, strict=True))
 
 

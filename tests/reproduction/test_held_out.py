@@ -39,7 +39,7 @@ def test_summaries_are_maximum_mean_and_deviation_of_each_clip(birds):
     np.testing.assert_allclose(birds.summaries, expected, atol=1e-6)
 
 
-def test_chunks_of_a_document_are_neighbours_and_share_its_fold(stand_ins):
+def test_chunks_of_a_document_are_neighbors_and_share_its_fold(stand_ins):
     rows = document_chunks(load("bbc_news", stand_ins))
     assert (np.bincount(rows.groups) == 6).all()
     assert (np.diff(rows.groups) >= 0).all()

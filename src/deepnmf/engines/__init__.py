@@ -1,7 +1,7 @@
 """WHERE the rows are: passes over the data, block by block, on a thread pool."""
 
 from deepnmf.engines.blocks import Block, Dense, LowRankPlusSparse, Products, Sparse
-from deepnmf.engines.choice import is_on_cluster, rows_of
+from deepnmf.engines.choice import is_on_cluster, make_engine
 from deepnmf.engines.holes import Holed, HoledDense, HoledSparse, has_holes
 from deepnmf.engines.memory import RowsInMemory
 from deepnmf.engines.protocol import Engine, Step, Sums
@@ -26,6 +26,6 @@ __all__ = [
     "has_holes",
     "is_on_cluster",
     "is_streamed",
+    "make_engine",
     "row_source",
-    "rows_of",
 ]

@@ -1,8 +1,8 @@
-"""Blocks of rows: what a step of a pass sees of X, whatever X is made of.
+"""Blocks of rows: the view of X that a step of a pass gets, for every kind of data.
 
-A block has a shape, a precision and two products, X @ A and A @ X. All else that solvers ask of it has a default in
-terms of these, so that a new kind of data is one small class; a kind that knows a faster way overrides the default,
-`dense` first. Rows with unobserved entries are in `deepnmf.engines.holes`.
+A block has a shape, a dtype and two products, X @ A and A @ X. Every other method has a default implementation in
+terms of these, so that a new kind of data is one small class. A kind of data with a faster way overrides the default,
+first of all `dense`. Rows with unobserved entries are in `deepnmf.engines.holes`.
 """
 
 from abc import ABC, abstractmethod
@@ -15,11 +15,11 @@ from scipy import sparse
 from deepnmf.arrays import Array, Matrix
 from deepnmf.kernels import sampled_products
 
-DENSE_ROWS = 64  # rows that are formed at once where a kind of data has only its products
+DENSE_ROWS = 64  # rows that are converted at once for a kind of data that has only products
 
 
 class Sizes(NamedTuple):
-    """Σ w x², Σ w x and Σ w over the observed entries; w is 1 where entries have no weights."""
+    """Σ w x², Σ w x and Σ w over the observed entries; w is 1 if entries have no weights."""
 
     sqnorm: float
     total: float
@@ -27,18 +27,18 @@ class Sizes(NamedTuple):
 
 
 class NormalEquations(NamedTuple):
-    """What some rows are fitted by: h G = target, where G is D Dᵀ if no row has a Gram matrix of its own."""
+    """The normal equations h G = target of some rows; G is D Dᵀ unless a row has its own Gram matrix."""
 
     rows: slice
     target: Array
     gram: Array | None = None
-    n_observed: int = 0  # entries of the row that has its own
+    n_observed: int = 0  # observed entries of a row with its own Gram matrix
 
 
 class Block(ABC):
     """Some rows of X, or all of them."""
 
-    __array_ufunc__ = None  # an array on the left leaves the product to the block
+    __array_ufunc__ = None  # so that `array @ block` calls the block
 
     shape: tuple[int, int]
     dtype: np.dtype[Any]  # float32 or float64
@@ -54,12 +54,12 @@ class Block(ABC):
 
     @property
     def nbytes(self) -> int:
-        """The size of what is stored, by which rows are cut into blocks; those of a kind that says 0 stay together."""
+        """The size of the stored data, which determines the number of blocks; 0 means a single block."""
         return 0
 
     @property
-    def stores_little(self) -> bool:
-        """Whether so little was observed, and is stored, that each row is better fitted on its own."""
+    def is_sparsely_observed(self) -> bool:
+        """Whether X stores so few observed entries that it is faster to fit each row separately."""
         return False
 
     def dense(self, part: slice | Array) -> Array:
@@ -74,17 +74,17 @@ class Block(ABC):
         return Dense(self.dense(part))
 
     def sizes(self) -> Sizes:
-        """‖X‖², the sum of the entries, and how many there are."""
+        """‖X‖², the sum of the entries, and their number."""
         parts = [rows.sizes() for _, rows in self._dense_parts()]
         return Sizes(*(sum(values) for values in zip(*parts, strict=True)))
 
     def absolute_sizes(self) -> tuple[float, float]:
-        """Σ|x|, which takes no squares, and how many entries there are."""
+        """Σ|x|, which is computed without squares, and the number of entries."""
         parts = [rows.absolute_sizes() for _, rows in self._dense_parts()]
         return sum(total for total, _ in parts), sum(count for _, count in parts)
 
     def minimum(self) -> float:
-        """The smallest entry, or 0 where all are larger."""
+        """The smallest entry, or 0 if all entries are positive."""
         return min(rows.minimum() for _, rows in self._dense_parts())
 
     def row_squares(self) -> Array:
@@ -92,25 +92,26 @@ class Block(ABC):
         return np.concatenate([rows.row_squares() for _, rows in self._dense_parts()])
 
     def misfit(self, H: Array, D: Array) -> float:
-        """Σ w (x - HD)² over the observed entries, from the residual itself."""
+        """Σ w (x - HD)² over the observed entries, computed from the residual."""
         return sum(rows.misfit(H[part], D) for part, rows in self._dense_parts())
 
     def normal_equations(self, features: Array) -> Iterator[NormalEquations]:
-        """What codes of the rows solve, with features Dᵀ; complete rows share one Gram matrix."""
+        """The normal equations of the codes, with features Dᵀ; complete rows share one Gram matrix."""
         yield NormalEquations(slice(0, self.shape[0]), self @ features)
 
     def averaged(self, mean: Matrix, scaled_mean: Matrix) -> "Block":
-        """Means over groups of rows by a sparse matrix that has a row for each group, here the scaled one.
+        """Means over groups of rows, times the scales of the groups.
 
-        Weights of entries, where there are any, are averaged by the unscaled one.
+        `mean` and `scaled_mean` are sparse matrices with a row for each group. Entry weights are averaged by `mean`,
+        data by `scaled_mean`.
         """
         by_columns = scaled_mean.tocsc()
         sums = [by_columns[:, part] @ rows.X for part, rows in self._dense_parts()]
         return Dense(np.sum(sums, axis=0, dtype=np.float64).astype(self.dtype))
 
     def transposed(self) -> "Block":
-        """The columns as rows, for kinds that may store little."""
-        raise TypeError(f"{type(self).__name__} has no columns at hand.")
+        """The columns as rows, for data that may be sparsely observed."""
+        raise TypeError(f"{type(self).__name__} cannot be transposed.")
 
     def _dense_parts(self) -> Iterator[tuple[slice, "Dense"]]:
         n_rows = self.shape[0]
@@ -120,7 +121,7 @@ class Block(ABC):
 
 
 class Products(Block):
-    """Rows of anything that has a shape, a precision, and `@` from both sides."""
+    """Rows of any array that has a shape, a dtype, and `@` from both sides."""
 
     def __init__(self, X: Any) -> None:
         self.X, self.shape, self.dtype = X, X.shape, X.dtype
@@ -164,7 +165,7 @@ class Dense(Products):
 
 
 class Sparse(Products):
-    """Rows of a CSR matrix, whose absent entries are zeros."""
+    """Rows of a CSR matrix; entries that are not stored are zeros."""
 
     @property
     def nbytes(self) -> int:
@@ -189,7 +190,7 @@ class Sparse(Products):
         return np.asarray(self.X.multiply(self.X).sum(axis=1)).ravel()
 
     def misfit(self, H: Array, D: Array) -> float:
-        """Never as wide as X: ‖X‖² - 2<XDᵀ, H> + <HᵀH, DDᵀ> in double precision."""
+        """‖X‖² - 2<XDᵀ, H> + <HᵀH, DDᵀ> in double precision, without a dense array of the shape of X."""
         H, D, values = (array.astype(np.float64, copy=False) for array in (H, D, self.X.data))
         cross = np.einsum("ij,ij->", self.X @ D.T, H)
         return float(values @ values - 2 * cross + np.einsum("ij,ij->", H.T @ H, D @ D.T))
@@ -199,7 +200,7 @@ class Sparse(Products):
 
 
 class LowRankPlusSparse(Block):
-    """H D + R, multiplied without being formed."""
+    """H D + R with sparse R, without forming the sum."""
 
     def __init__(self, H: Array, D: Array, R: Matrix) -> None:
         self.H, self.D, self.R = H, D, R
@@ -228,12 +229,12 @@ def block_of(X: Block | Matrix) -> Block:
 
 
 def stored_bytes(X: Matrix) -> int:
-    """The size of what a CSR matrix stores."""
+    """The number of bytes that a CSR matrix stores."""
     return X.data.nbytes + X.indices.nbytes
 
 
 def stored_rows(X: Matrix, part: slice) -> Matrix:
-    """Rows that share the values of a CSR matrix: slicing it would copy them, in every pass."""
+    """Rows of a CSR matrix that share its values: slicing would copy them in every pass."""
     begin, end = X.indptr[part.start], X.indptr[part.stop]
     pointers = X.indptr[part.start : part.stop + 1] - begin
     shape = (part.stop - part.start, X.shape[1])
@@ -247,10 +248,10 @@ def square(values: Array) -> float:
 
 @np.errstate(over="ignore")
 def absolute_sum(values: Array) -> float:
-    """Σ|x|; what is too large becomes infinite."""
+    """Σ|x|; the sum may overflow to infinity."""
     return float(np.abs(values).sum(dtype=np.float64))
 
 
-@np.errstate(over="ignore")  # what is too large becomes infinite, and is scaled
+@np.errstate(over="ignore")  # infinite sizes make the engine scale the data
 def _sizes_of(values: Array, count: int) -> Sizes:
     return Sizes(square(values), float(values.sum(dtype=np.float64)), count)

@@ -1,29 +1,48 @@
-"""Which engine a matrix needs."""
+"""The choice of an engine for a matrix, and of the units in which its rows are fitted.
 
-from deepnmf.arrays import Matrix
+Squares of very large or very small numbers overflow or underflow. Data of an ordinary magnitude are used as they are.
+Other data are divided by a power of two, which is exact, and `Engine.unit` is that power. The model is then fitted in
+these units, and the estimators convert its results back into the units of the data.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from deepnmf.arrays import Array, Matrix
+from deepnmf.engines.blocks import Block
 from deepnmf.engines.holes import observed_block
 from deepnmf.engines.memory import RowsInMemory
-from deepnmf.engines.protocol import CheckedSizes, Engine
-from deepnmf.engines.scaling import ScaledRows, in_units, unit_of
-from deepnmf.engines.streaming import StreamedRows, is_streamed
+from deepnmf.engines.protocol import CheckedSizes, Engine, Sums
+from deepnmf.engines.streaming import RowSource, StreamedRows, is_streamed
 from deepnmf.engines.threads import Workers
 
+# A root mean square between 1 / limit and limit is safe: squares of the data, and squares of these, are finite.
+MAX_RMS = {"float64": 2.0**100, "float32": 2.0**30}
+MAX_RMS_IN_FIXED_UNITS = {"float64": 2.0**40, "float32": 2.0**20}  # for models that cannot be fitted in other units
+# Data can be scaled if the mean of |x| is between 1 / limit and limit, so that the codes can be represented too.
+MAX_MAGNITUDE = {"float64": 2.0**510, "float32": 2.0**110}
+DOCUMENTED_EXPONENT = {"float64": 150, "float32": 30}  # the powers of ten that messages name for this limit
 
-def rows_of(
+UNIT_EXPONENT_STEP = 16  # units are powers of 2^16: their 2nd, 4th, 8th and 16th roots, for up to 4 layers, are exact
+
+
+def make_engine(
     X: Matrix, weight: Matrix | None = None, *, workers: Workers, nonnegative: bool, unit: float | None = None
 ) -> Engine:
-    """Read what is not in memory, and leave out holes where there are any or where entries have weights.
+    """Return the engine for X: in memory, with holes or entry weights, streamed from a file, or on a cluster.
 
-    What is read for the first time here is checked here too. Rows are divided by `unit`, where that is None by what
-    makes their size an ordinary one.
+    Data that are read for the first time here are also checked here. Rows are divided by `unit`; if it is None, a unit
+    is chosen in which the rows have a safe magnitude.
     """
-    engine = _engine_of(in_units(X, unit or 1.0), weight, workers, nonnegative, unit or 1.0)
+    engine = _make_engine(in_units(X, unit or 1.0), weight, workers, nonnegative, unit or 1.0)
     if unit is None and (unit := unit_of(engine)) != 1:
-        return rows_of(X, weight, workers=workers, nonnegative=nonnegative, unit=unit)
+        return make_engine(X, weight, workers=workers, nonnegative=nonnegative, unit=unit)
     return engine
 
 
-def _engine_of(X: Matrix, weight: Matrix | None, workers: Workers, nonnegative: bool, unit: float) -> Engine:
+def _make_engine(X: Matrix, weight: Matrix | None, workers: Workers, nonnegative: bool, unit: float) -> Engine:
     if is_on_cluster(X):
         from deepnmf.engines.cluster import RowsOnCluster  # noqa: PLC0415 - dask is imported for its own arrays only
 
@@ -34,5 +53,77 @@ def _engine_of(X: Matrix, weight: Matrix | None, workers: Workers, nonnegative: 
 
 
 def is_on_cluster(X: Matrix) -> bool:
-    """Whether X is a dask array; without importing dask, which who has one has done."""
+    """Whether X is a dask array. This does not import dask: whoever made X has already imported it."""
     return type(X).__module__.partition(".")[0] == "dask"
+
+
+class ScaledRows:
+    """Rows that are divided by a unit when they are read."""
+
+    def __init__(self, source: RowSource, unit: float) -> None:
+        self.shape, self.folder = source.shape, source.folder
+        self.dtype = source.dtype if source.dtype == np.float32 else np.dtype(np.float64)
+        self._source, self._unit = source, unit
+
+    def read(self, rows: slice, buffer: Array | None) -> Array:
+        """Read some rows into memory."""
+        block = self._source.read(rows, buffer).astype(self.dtype, copy=False)
+        block *= 1 / self._unit
+        return block
+
+
+def in_units(X: Matrix, unit: float) -> Any:
+    """X divided by a power of two, for any kind of X; X itself if the unit is 1."""
+    if unit == 1:
+        return X
+    return ScaledRows(X, unit) if is_streamed(X) else X * (1 / unit)
+
+
+def has_safe_magnitude(engine: Engine, limits: Mapping[str, float] | None = None) -> bool:
+    """Whether squares of the rows, and squares of these, are finite and accurate; rows of zeros are safe."""
+    largest = (limits or MAX_RMS)[engine.dtype.name]
+    return 1 / largest <= engine.size <= largest or mean_magnitude(engine) == 0
+
+
+def unit_of(engine: Engine) -> float:
+    """The unit for these rows: 1 if their magnitude is safe, otherwise a power of two near the mean of |x|."""
+    if has_safe_magnitude(engine):
+        return 1.0
+    magnitude, name = mean_magnitude(engine), engine.dtype.name
+    if not 1 / MAX_MAGNITUDE[name] <= magnitude <= MAX_MAGNITUDE[name]:
+        exponent = DOCUMENTED_EXPONENT[name]
+        raise ValueError(
+            f"X has entries of about {magnitude:.1e} in {name}, and sizes from 1e-{exponent} to 1e{exponent} "
+            "are expected: scale X."
+        )
+    return float(2.0 ** (UNIT_EXPONENT_STEP * np.rint(np.log2(magnitude) / UNIT_EXPONENT_STEP)))
+
+
+def check_magnitude(engine: Engine, model: str) -> None:
+    """Raise an error if the rows would need other units, for a model that is not the same in other units."""
+    if not has_safe_magnitude(engine, MAX_RMS_IN_FIXED_UNITS):
+        largest = MAX_RMS_IN_FIXED_UNITS[engine.dtype.name]
+        raise ValueError(
+            f"X has entries of about {mean_magnitude(engine):.1e}, but {model} with these parameters depends on the "
+            f"units of X: a root mean square from {1 / largest:.0e} to {largest:.0e} is expected: scale X."
+        )
+
+
+def check_batch(engine: Engine) -> None:
+    """Refuse a batch whose squares are nothing, or everything, beside those of the batches before."""
+    if not has_safe_magnitude(engine):
+        size = mean_magnitude(engine) * engine.unit
+        raise ValueError(
+            f"X has entries of about {size:.1e}, and partial_fit has learnt from some of about {engine.unit:.1e}: "
+            "batches of a similar size are expected."
+        )
+
+
+def mean_magnitude(engine: Engine) -> float:
+    """The mean of |x|, which is computed without squares."""
+    _, (total, count) = engine.sweep((), _absolute_sizes)
+    return float(total) / (float(count) or 1.0)
+
+
+def _absolute_sizes(X_b: Block, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+    return (), tuple(np.asarray(value) for value in X_b.absolute_sizes())

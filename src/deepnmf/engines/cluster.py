@@ -1,9 +1,10 @@
-"""Rows of a dask array, on whatever scheduler is active: threads, processes, or a cluster.
+"""Rows of a dask array, on the active scheduler: threads, processes, or a cluster.
 
-A pass is one graph, of as many tasks as X has chunks of rows and a few, whatever came before: the rows it makes stay
-where they were made. A cluster remembers how each was made, and what a worker took with it when it died is made again.
-Rows that come from here go out as tasks that hold them, never scattered, so that this is true of all rows; every few
-passes rows are fetched and go out again, so that what the cluster must remember does not grow with the passes.
+A pass is one task graph with about one task per chunk of rows, however many passes were before it: new rows stay on
+the workers that computed them. The scheduler remembers how each chunk was computed, so it can compute again what is
+lost with a worker. Arrays of the caller are sent as tasks that contain them and are not scattered, so that this holds
+for them too. Every few passes the rows are fetched and sent again, so that the graphs the scheduler remembers do not
+grow with the number of passes.
 """
 
 import sys
@@ -23,16 +24,16 @@ from scipy import sparse
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines.blocks import block_of
 from deepnmf.engines.protocol import Engine, Step, Sums, measure, sizes
-from deepnmf.engines.threads import Workers, blas_held
+from deepnmf.engines.threads import Workers, single_threaded_blas
 from deepnmf.masks import with_holes
 
-PASSES_TOGETHER = 5  # after so many, rows are fetched
-LOST = (
-    "Rows on the cluster are lost: workers that died took with them what dask cannot make again, as data that was "
-    "scattered or a block too large for their memory ({error})."
+PASSES_BETWEEN_FETCHES = 5  # passes after which rows are fetched and sent again
+LOST_ROWS = (
+    "Rows on the cluster are lost: workers died, and dask cannot compute their data again, for instance because it was "
+    "scattered or because a block is too large for the memory of a worker ({error})."
 )
-CLOSED = "Rows are out of reach, for the dask client is closed: keep it open until the fit is over."
-QUIET = {"distributed.admin.large-graph-warning-threshold": "1 TiB"}  # rows in a graph are meant to be there
+CLOSED_CLIENT = "The rows cannot be reached because the dask client is closed: keep it open until the fit ends."
+LARGE_GRAPHS_ALLOWED = {"distributed.admin.large-graph-warning-threshold": "1 TiB"}  # graphs contain rows on purpose
 
 
 class RowsOnCluster(Engine):
@@ -40,13 +41,13 @@ class RowsOnCluster(Engine):
 
     Parameters
     ----------
-    X : dask array of shape (n, p), not split along its columns
+    X : dask array of shape (n, p) whose chunks contain whole rows
     workers : Workers
-        The open pool that the caller's own work runs on.
+        The open pool for computations in this process.
     unit : float
-        What X was divided by.
+        The unit by which X was divided.
     sizes : Step
-        What measures the rows, and may check them.
+        The step that computes the sizes of the rows, and may validate them.
     """
 
     def __init__(self, X: da.Array, workers: Workers, *, unit: float = 1.0, sizes: Step = sizes) -> None:
@@ -62,7 +63,7 @@ class RowsOnCluster(Engine):
     def sweep(
         self, rows: Sequence[Array], step: Step, out: Sequence[Array] | None = None
     ) -> tuple[tuple[Array, ...], Sums]:
-        """Take one pass over X: new row arrays are dask arrays; where nothing is summed up, lazy ones."""
+        """Run one pass over X; the new row arrays are dask arrays, lazy ones if the step has no sums."""
         arrays, total = self._graphs([self._chunked(array) for array in rows], step)
         if total is None:
             return tuple(arrays), ()
@@ -70,26 +71,26 @@ class RowsOnCluster(Engine):
         try:
             *arrays, total = _persisted(*arrays, total)
             sums = dask.compute(*_blocks(total))[0]
-            return self._cut_off(arrays), tuple(_in_place(part) for part in sums)
+            return self._without_lineage(arrays), tuple(_contiguous(part) for part in sums)
         except Exception as error:
             self._check_clients()
-            if isinstance(error, _losses()):
-                raise RuntimeError(LOST.format(error=error)) from error
+            if isinstance(error, _errors_of_lost_rows()):
+                raise RuntimeError(LOST_ROWS.format(error=error)) from error
             raise
 
     def as_rows(self, array: Array) -> Array:
-        """An array of all rows, in the chunks of X and on the workers."""
+        """Send an array of all rows to the workers, in the chunks of X."""
         self._check_clients()
         return _persisted(self._chunked(array))[0]
 
-    def upon(self, codes: Array) -> Engine:
-        """The same for codes of these rows."""
+    def for_codes(self, codes: Array) -> Engine:
+        """Return an engine for codes of these rows."""
         return RowsOnCluster(self.as_rows(codes), self.workers)
 
     def _check_clients(self) -> None:
-        """Refuse to go on with a closed client: dask would look for its rows elsewhere, or say that they were lost."""
+        """Raise an error if a client is closed: dask would use another scheduler, or report that rows were lost."""
         if any(client.status in ("closing", "closed") for client in self._clients):
-            raise RuntimeError(CLOSED)
+            raise RuntimeError(CLOSED_CLIENT)
 
     def _chunked(self, array: Array) -> da.Array:
         if isinstance(array, da.Array):
@@ -97,25 +98,25 @@ class RowsOnCluster(Engine):
         return da.from_array(np.ascontiguousarray(array), chunks=(self._lengths, *array.shape[1:]), name=False)
 
     def _graphs(self, rows: Sequence[da.Array], step: Step) -> tuple[list[da.Array], da.Array | None]:
-        """What a pass will have made: row arrays, and its sums if there are any.
+        """The lazy results of a pass: row arrays, and the sums if there are any.
 
-        The sums are a dask array too: a graph is optimised for all arrays together, and a block is worked on once.
+        The sums are a dask array too, so that one graph is optimized for all results and each block is used once.
         """
         shared = dask.delayed(step, pure=False)
         blocks = zip(self._blocks, *map(_blocks, rows), strict=True)
-        tasks = [_delayed_step(shared, X_b, *rows_b) for X_b, *rows_b in blocks]
-        *new_rows, sums = _on_block(step, *self._example(rows))
-        arrays = [self._joined(tasks, place, new) for place, new in enumerate(new_rows)]
+        tasks = [_delayed_block_step(shared, X_b, *rows_b) for X_b, *rows_b in blocks]
+        *new_rows, sums = _step_on_block(step, *self._example(rows))
+        arrays = [self._as_dask_array(tasks, place, new) for place, new in enumerate(new_rows)]
         total = _delayed_sum([task[len(new_rows)] for task in tasks])
         return arrays, da.from_delayed(total, (), meta=np.empty((), object)) if sums else None
 
     def _example(self, rows: Sequence[da.Array]) -> list[Array]:
-        """One row of zeros: what a step makes of it tells the shapes of what it makes."""
+        """One row of zeros, from which a step shows the shapes of its results."""
         arrays = [np.zeros((1, *array.shape[1:]), array.dtype) for array in rows]
         return [np.zeros((1, self.n_features), self.dtype), *arrays]
 
-    def _joined(self, tasks: Sequence[Any], place: int, like: Array) -> da.Array:
-        """What is in one place of the tasks' results, with the columns and the precision of another array."""
+    def _as_dask_array(self, tasks: Sequence[Any], place: int, like: Array) -> da.Array:
+        """Concatenate one entry of the tasks' results, with the columns and the dtype of `like`."""
         name = f"rows-{uuid4()}"
         across = (0,) * (like.ndim - 1)
         parts = {(name, number, *across): (getitem, task.key, place) for number, task in enumerate(tasks)}
@@ -123,16 +124,16 @@ class RowsOnCluster(Engine):
         graph = HighLevelGraph.from_collections(name, parts, dependencies=tasks)
         return da.Array(graph, name, chunks, dtype=like.dtype)
 
-    def _cut_off(self, arrays: Sequence[da.Array]) -> tuple[Array, ...]:
-        """The arrays, every few passes without what they were made of."""
+    def _without_lineage(self, arrays: Sequence[da.Array]) -> tuple[Array, ...]:
+        """The arrays; every few passes, they are fetched and sent again, without the tasks that computed them."""
         self._passes += 1
-        if self._passes % PASSES_TOGETHER:
+        if self._passes % PASSES_BETWEEN_FETCHES:
             return tuple(arrays)
         return tuple(self.as_rows(array) for array in dask.compute(*arrays))
 
 
-def checked(X: da.Array) -> da.Array:
-    """X with whole rows in its chunks, whose lengths must be known."""
+def check_dask_array(X: da.Array) -> da.Array:
+    """Return X with whole rows in its chunks; raise an error if it is not a matrix with chunks of known sizes."""
     if not isinstance(X, da.Array):
         raise TypeError(f"X is a dask {type(X).__name__}, and a dask array is expected: X.to_dask_array(lengths=True).")
     if X.ndim != 2:
@@ -142,27 +143,27 @@ def checked(X: da.Array) -> da.Array:
     return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
 
 
-def _on_block(step: Step, X_b: Matrix, *rows_b: Array) -> tuple[Any, ...]:
-    """New rows and, last, the sums: what a step makes of a block, wherever that is."""
-    X_b = sparse.csr_array(X_b) if sparse.issparse(X_b) else _in_place(with_holes(X_b))
-    with blas_held():
-        new_rows, sums = step(block_of(X_b), tuple(_in_place(rows) for rows in rows_b))
+def _step_on_block(step: Step, X_b: Matrix, *rows_b: Array) -> tuple[Any, ...]:
+    """Run a step on a block, on any worker; return the new rows and, last, the sums."""
+    X_b = sparse.csr_array(X_b) if sparse.issparse(X_b) else _contiguous(with_holes(X_b))
+    with single_threaded_blas():
+        new_rows, sums = step(block_of(X_b), tuple(_contiguous(rows) for rows in rows_b))
     return *new_rows, sums
 
 
-def _in_place(array: Array) -> Array:
-    """C order, at an address that is a multiple of a number's size: NumPy multiplies others in another order.
+def _contiguous(array: Array) -> Array:
+    """The array in C order at an aligned address, as arrays from other processes may not be.
 
-    What has come from another process lies anywhere.
+    NumPy adds products of other arrays in another order, which would change the last bits.
     """
     return np.require(array, requirements=["C", "A"])
 
 
-_delayed_step = dask.delayed(_on_block, pure=False)
+_delayed_block_step = dask.delayed(_step_on_block, pure=False)
 
 
-def _added_up(parts: Sequence[Sums]) -> Sums:
-    """In the order of the rows, in double precision, as in memory."""
+def _sum_of_blocks(parts: Sequence[Sums]) -> Sums:
+    """Add the sums in the order of the rows, in double precision, as the engine in memory does."""
     totals = [np.array(part, dtype=np.float64) for part in parts[0]]
     for sums in parts[1:]:
         for total, part in zip(totals, sums, strict=True):
@@ -170,34 +171,34 @@ def _added_up(parts: Sequence[Sums]) -> Sums:
     return tuple(totals)
 
 
-_delayed_sum = dask.delayed(_added_up, pure=False)
+_delayed_sum = dask.delayed(_sum_of_blocks, pure=False)
 
 
 def _blocks(array: da.Array) -> list[Any]:
-    """The chunks; in an optimised graph dask would let go of those that are on workers."""
+    """The chunks; with an optimized graph, dask would release those that are on workers."""
     return list(array.to_delayed(optimize_graph=False).ravel())
 
 
 def _persisted(*collections: Any) -> tuple[Any, ...]:
     if "distributed" not in sys.modules:
         return dask.persist(*collections)
-    with dask.config.set(QUIET):
+    with dask.config.set(LARGE_GRAPHS_ALLOWED):
         return dask.persist(*collections)
 
 
 def _clients_of(X: da.Array) -> set[Any]:
-    """The client that passes go to, and those that hold what X is made of."""
+    """The client that runs the passes, and the clients that hold chunks of X."""
     if "distributed" not in sys.modules:
         return set()
     distributed = sys.modules["distributed"]
     clients = {future.client for future in distributed.futures_of(X)}
-    with suppress(ValueError):  # there is none
+    with suppress(ValueError):  # there is no default client
         clients.add(distributed.default_client())
     return clients
 
 
-def _losses() -> tuple[type[BaseException], ...]:
-    """What dask raises when workers took with them what it cannot make again."""
+def _errors_of_lost_rows() -> tuple[type[BaseException], ...]:
+    """The errors that dask raises if it cannot compute again what was lost with a worker."""
     if "distributed" not in sys.modules:
         return (CancelledError,)
     return CancelledError, sys.modules["distributed"].KilledWorker

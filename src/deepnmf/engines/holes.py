@@ -1,8 +1,8 @@
-"""Blocks of rows of which some entries were not observed, or count less than others.
+"""Blocks of rows with holes, that is with unobserved entries, or with entry weights.
 
-½ Σ w_ij (x_ij - (HD)_ij)² with w in [0, 1] is nowhere above ½‖X̃ - HD‖² + a constant, X̃ = W∘X + (1 - W)∘H₀D₀, and
-equal to it at H₀, D₀: a descent on the completed rows is one on the observed entries. X̃ is made a block at a time, or
-never where X is sparse.
+½ Σ w_ij (x_ij - (HD)_ij)² with w in [0, 1] is majorized by ½‖X̃ - HD‖² + a constant, X̃ = W∘X + (1 - W)∘H₀D₀, with
+equality at H₀, D₀: a step that lowers the loss of the completed rows X̃ also lowers that of the observed entries. X̃ is
+formed one block at a time, and never if X is sparse.
 """
 
 from abc import abstractmethod
@@ -28,11 +28,11 @@ from deepnmf.engines.blocks import (
 )
 from deepnmf.kernels import sampled_products
 
-LITTLE = 0.15  # of the entries; measured by `python -m benchmarks.observed`
+SPARSELY_OBSERVED = 0.15  # share of the entries; measured by `python -m benchmarks.observed`
 
 
 class ObservedRow(NamedTuple):
-    """The columns where a row was observed, the values there, and their weights."""
+    """The columns in which a row was observed, its values there, and their weights."""
 
     columns: Array
     values: Array
@@ -40,14 +40,14 @@ class ObservedRow(NamedTuple):
 
 
 class Completed(NamedTuple):
-    """X̃, and ‖X̃‖² plus what makes the fit of X̃ that of the observed entries at H₀, D₀."""
+    """X̃, and ‖X̃‖² plus the constant for which the loss of X̃ at H₀, D₀ is that of the observed entries."""
 
     block: Block
     sqnorm: float
 
 
 class Holed(Block):
-    """X and W. It has no products: these are of completed rows."""
+    """X and W. It has no products: they exist only for completed rows."""
 
     is_complete = False
 
@@ -78,18 +78,18 @@ class Holed(Block):
 
     def sizes(self) -> Sizes:
         observed, weights = self.weighted()
-        nothing = (np.zeros(shape, observed.dtype) for shape in ((self.shape[0], 1), (1, self.shape[1])))
-        with np.errstate(over="ignore"):  # what is too large becomes infinite, and is scaled
-            sqnorm = self.misfit(*nothing)
+        zero_factors = (np.zeros(shape, observed.dtype) for shape in ((self.shape[0], 1), (1, self.shape[1])))
+        with np.errstate(over="ignore"):  # infinite sizes make the engine scale the data
+            sqnorm = self.misfit(*zero_factors)
         return Sizes(sqnorm, observed.sum(dtype=np.float64), weights.sum(dtype=np.float64))
 
     def column_sums(self) -> tuple[Array, Array]:
-        """Σ w x and Σ w of every column."""
+        """Σ w x and Σ w for each column."""
         values, weights = (np.asarray(part.sum(axis=0, dtype=np.float64)).ravel() for part in self.weighted())
         return values, weights
 
     def normal_equations(self, features: Array) -> Iterator[NormalEquations]:
-        """Each row over its own observed entries, in double precision."""
+        """The normal equations of each row over its observed entries, in double precision."""
         D = features.T.astype(np.float64, copy=False)
         for place, (columns, values, weights) in enumerate(self.observed_rows()):
             seen = D[:, columns]
@@ -99,25 +99,25 @@ class Holed(Block):
 
 
 class HoledDense(Holed):
-    """NaN was not observed; other entries have the weight that `weight` says, or 1."""
+    """Rows of an array in which NaN marks unobserved entries; the others have weights, by default 1."""
 
     @property
     def nbytes(self) -> int:
         return self.X.nbytes
 
     @cached_property
-    def _seen(self) -> Array:
+    def _is_observed(self) -> Array:
         return np.asarray(~np.isnan(self.X))
 
     @cached_property
     def _weight(self) -> Array:
-        return self._seen if self.weight is None else np.where(self._seen, self.weight, 0)
+        return self._is_observed if self.weight is None else np.where(self._is_observed, self.weight, 0)
 
     def rows(self, part: slice) -> "HoledDense":
         return HoledDense(self.X[part], None if self.weight is None else self.weight[part])
 
     def weighted(self) -> tuple[Array, Array]:
-        return self._weight * np.where(self._seen, self.X, 0), self._weight
+        return self._weight * np.where(self._is_observed, self.X, 0), self._weight
 
     def absolute_sizes(self) -> tuple[float, float]:
         values, weights = self.weighted()
@@ -127,21 +127,21 @@ class HoledDense(Holed):
         return self.weighted()[0], self._weight * (H @ D)
 
     def misfit(self, H: Array, D: Array) -> float:
-        residual = np.where(self._seen, self.X - H @ D, 0)
+        residual = np.where(self._is_observed, self.X - H @ D, 0)
         return float(np.sum(self._weight * np.square(residual), dtype=np.float64))
 
     def completed(self, H: Array, D: Array) -> Completed:
         model = H @ D
         if self.weight is None:
-            np.copyto(model, self.X, where=self._seen)
+            np.copyto(model, self.X, where=self._is_observed)
             return Completed(Dense(model), square(model))
-        residual = np.where(self._seen, self.X - model, 0)
+        residual = np.where(self._is_observed, self.X - model, 0)
         model += self._weight * residual
         between = float(np.sum(self._weight * (1 - self._weight) * residual**2, dtype=np.float64))
         return Completed(Dense(model), square(model) + between)
 
     def observed_rows(self) -> Iterator[ObservedRow]:
-        for x, seen, weight in zip(self.X, self._seen, self._weight, strict=True):
+        for x, seen, weight in zip(self.X, self._is_observed, self._weight, strict=True):
             yield ObservedRow(seen, x[seen], weight[seen])
 
     def averaged(self, mean: Matrix, scaled_mean: Matrix) -> "HoledDense":
@@ -153,19 +153,19 @@ class HoledDense(Holed):
 
 
 class HoledSparse(Holed):
-    """What X stores was observed, and nothing else; `weight` has the pattern of X."""
+    """Rows of a CSR matrix whose stored entries are the observed ones; `weight` has the pattern of X."""
 
     @property
     def nbytes(self) -> int:
         return stored_bytes(self.X)
 
     @property
-    def stores_little(self) -> bool:
-        return self.X.nnz < LITTLE * self.shape[0] * self.shape[1]
+    def is_sparsely_observed(self) -> bool:
+        return self.X.nnz < SPARSELY_OBSERVED * self.shape[0] * self.shape[1]
 
     @cached_property
     def weights(self) -> Array:
-        """One for each stored entry."""
+        """The weight of each stored entry."""
         return np.ones_like(self.X.data) if self.weight is None else self.weight.data
 
     def rows(self, part: slice) -> "HoledSparse":
@@ -196,10 +196,10 @@ class HoledSparse(Holed):
             yield ObservedRow(self.X.indices[begin:end], self.X.data[begin:end], self.weights[begin:end])
 
     def averaged(self, mean: Matrix, scaled_mean: Matrix) -> "HoledSparse":
-        """In the pattern of the averaged weights, zeros among the means stored too."""
+        """Means in the pattern of the averaged weights; means that are zero are stored too."""
         values, weights = self.weighted()
         W = mean @ weights
-        W.sort_indices()  # means and weights share the pattern, and SciPy sorts one of them in place
+        W.sort_indices()  # both have the same pattern, and SciPy would sort one of them in place
         X = (scaled_mean @ values) * _with_data(W, _inverse_where_positive(W.data))
         W, X = W.astype(self.dtype, copy=False), X.astype(self.dtype, copy=False)
         places = np.repeat(np.arange(W.shape[0]), np.diff(W.indptr))
@@ -213,28 +213,28 @@ class HoledSparse(Holed):
 
 
 def observed_block(X: Matrix, weight: Matrix | None = None) -> Block:
-    """X as a block: `Holed` where it has NaN or weights, stored as sparse where little of it is not NaN."""
+    """X as a block: `Holed` if it has NaN or weights, and as a sparse matrix if it is sparsely observed."""
     if weight is not None:
         return holed(X, weight)
-    return holed(_stored_if_little(X)) if has_holes(X) else block_of(X)
+    return holed(_sparse_if_sparsely_observed(X)) if has_holes(X) else block_of(X)
 
 
 def holed(X: Matrix, weight: Matrix | None = None) -> Holed:
-    """X with NaN where nothing was observed, or a CSR matrix that stores what was; weights from 0 to 1."""
+    """Return X as a block with holes: NaN marks them in an array, entries that are not stored in a CSR matrix."""
     return HoledSparse(X, weight) if sparse.issparse(X) else HoledDense(X, weight)
 
 
 def has_holes(X: Matrix) -> bool:
-    """Whether any entry is NaN, without an array of answers; sums of both signs may overflow to it."""
+    """Whether any entry is NaN. The sum is checked first: it needs no array of booleans."""
     if sparse.issparse(X):
         return False
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # infinities of both signs add to NaN too
         return bool(np.isnan(X.sum()) and np.isnan(X).any())
 
 
-def _stored_if_little(X: Array) -> Matrix:
+def _sparse_if_sparsely_observed(X: Array) -> Matrix:
     seen = ~np.isnan(X)
-    if np.count_nonzero(seen) >= LITTLE * X.size:
+    if np.count_nonzero(seen) >= SPARSELY_OBSERVED * X.size:
         return X
     rows, columns = np.nonzero(seen)
     return sparse.csr_array((X[rows, columns], (rows, columns)), shape=X.shape)

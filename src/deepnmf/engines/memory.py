@@ -1,3 +1,5 @@
+"""Passes over rows in blocks, and rows that are in memory."""
+
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -13,14 +15,14 @@ from deepnmf.engines.blocks import Block, block_of
 from deepnmf.engines.protocol import Engine, Step, Sums, measure, sizes
 from deepnmf.engines.threads import Workers
 
-# Measured on 2 cores: blocks of 2 to 8 MB are within 5 % of each other; smaller ones pay for the
-# calls, larger ones leave a core idle at the end of a pass.
+# Measured on 2 cores: blocks of 2 to 8 MB take the same time within 5 %. Smaller blocks cause more calls,
+# larger ones leave a core idle at the end of a pass.
 BLOCK_BYTES = 4 * 2**20
-SMALLEST_SPLIT = 2**21
+SMALLEST_SPLIT = 2**21  # bytes; smaller data are one block
 
 
 class BlockedRows(Engine):
-    """Rows in blocks, each a task of the pool."""
+    """Rows in blocks, each of which is a task for the thread pool."""
 
     def __init__(
         self, shape: tuple[int, int], blocks: list[slice], workers: Workers, *, unit: float = 1.0, sizes: Step = sizes
@@ -32,12 +34,12 @@ class BlockedRows(Engine):
 
     @abstractmethod
     def _items(self) -> Iterator[tuple[slice, Block]]:
-        """The blocks in order: which rows, and these."""
+        """The blocks in order, each with the slice of its rows."""
 
     def sweep(
         self, rows: Sequence[Array], step: Step, out: Sequence[Array] | None = None
     ) -> tuple[tuple[Array, ...], Sums]:
-        """Take one pass over X, on the pool."""
+        """Run one pass over X on the thread pool."""
         store = _RowStore(self.n_samples, self._empty, out)
         totals: list[Array] | None = None
 
@@ -45,11 +47,11 @@ class BlockedRows(Engine):
             block, X_b = item
             new_rows, sums = step(X_b, tuple(array[block] for array in rows))
             store.put(block, new_rows)
-            self._done_with(X_b)
+            self._release_block(X_b)
             return sums
 
-        in_turn = map if len(self._blocks) == 1 else self.workers.map
-        for sums in in_turn(one_block, self._items()):
+        map_in_order = map if len(self._blocks) == 1 else self.workers.map
+        for sums in map_in_order(one_block, self._items()):
             if totals is None:
                 totals = [np.array(part, dtype=np.float64) for part in sums]
             else:
@@ -57,30 +59,30 @@ class BlockedRows(Engine):
                     total += part
         return store.arrays, tuple(totals or ())
 
-    def _done_with(self, X_b: Block) -> None:
-        """Take note that nobody looks at a block any more."""
+    def _release_block(self, X_b: Block) -> None:
+        """Called when a block is no longer used."""
 
     def _empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        """Room for an array of all rows."""
+        """Allocate an array of all rows."""
         return np.empty(shape, dtype)
 
-    def upon(self, codes: Array) -> Engine:
-        """The same for codes of these rows, which are in memory."""
+    def for_codes(self, codes: Array) -> Engine:
+        """Return an engine for codes of these rows, which are in memory."""
         return RowsInMemory(codes, self.workers)
 
 
 class RowsInMemory(BlockedRows):
-    """Rows that fit into memory; X itself is never copied.
+    """Rows that fit into memory; X is never copied.
 
     Parameters
     ----------
     X : Block, C-ordered array or CSR matrix of shape (n, p), float32 or float64
     workers : Workers
-        The open pool the passes run on.
+        The open pool on which the passes run.
     unit : float
-        What X was divided by.
+        The unit by which X was divided.
     sqnorm : float, optional
-        ‖X‖² of the samples, where these rows are means of groups of them.
+        ‖X‖² of the samples, if these rows are means of groups of samples.
     """
 
     def __init__(self, X: Block | Matrix, workers: Workers, *, unit: float = 1.0, sqnorm: float | None = None) -> None:
@@ -91,30 +93,32 @@ class RowsInMemory(BlockedRows):
 
     @property
     def sqnorm(self) -> float:
-        """‖X‖², where rows are means of groups that of the samples."""
+        """‖X‖² of the samples, also if these rows are means of groups of samples."""
         return self.measured.sqnorm if self._sqnorm_of_samples is None else self._sqnorm_of_samples
 
     @property
     def scatter(self) -> float:
-        """What a loss counts beside these rows."""
+        """‖X‖² of the samples minus that of these rows."""
         return self.sqnorm - self.measured.sqnorm
 
     @property
-    def stores_little(self) -> bool:
-        """Whether so little was observed, and is stored, that each row is better fitted on its own."""
-        return self._X.stores_little
+    def is_sparsely_observed(self) -> bool:
+        """Whether X stores so few observed entries that it is faster to fit each row separately."""
+        return self._X.is_sparsely_observed
 
     @cached_property
     def _columns(self) -> "RowsInMemory":
         return RowsInMemory(self._X.transposed(), self.workers)
 
     def transposed(self) -> "RowsInMemory":
-        """The columns as rows, where little is stored."""
+        """Return an engine for the columns of sparsely observed data."""
         return self._columns
 
     def grouped(self, places: Array, counts: Array) -> "RowsInMemory":
-        """The mean of each group of rows times √count, with the loss of the samples that these rows are."""
-        mean, scaled_mean = (_averaging(places, counts, scale) for scale in (np.ones(len(counts)), np.sqrt(counts)))
+        """Return an engine for the mean of each group times √count; its loss is that of the samples."""
+        mean, scaled_mean = (
+            _averaging_matrix(places, counts, scale) for scale in (np.ones(len(counts)), np.sqrt(counts))
+        )
         means = self._X.averaged(mean, scaled_mean)
         return RowsInMemory(means, self.workers, unit=self.unit, sqnorm=self.sqnorm)
 
@@ -125,7 +129,7 @@ class RowsInMemory(BlockedRows):
 
 
 class _RowStore:
-    """Arrays of all rows that the blocks write into; made when the first block shows their shape."""
+    """The new row arrays, into which the blocks are written; allocated when the first block shows their shapes."""
 
     def __init__(self, n_samples: int, empty: Callable[..., Array], out: Sequence[Array] | None) -> None:
         self._n_samples, self._empty = n_samples, empty
@@ -140,14 +144,14 @@ class _RowStore:
             array[block] = new
 
 
-def _averaging(places: Array, counts: Array, scale: Array) -> Matrix:
-    """What gives the mean of each group of rows, times the scale of the group."""
+def _averaging_matrix(places: Array, counts: Array, scale: Array) -> Matrix:
+    """The sparse matrix that maps rows to the mean of each group, times the scale of the group."""
     weights = (scale / counts)[places]
     return sparse.csr_array((weights, (places, np.arange(len(places)))), shape=(len(counts), len(places)))
 
 
 def row_blocks(n_samples: int, size: int) -> list[slice]:
-    """Slices of about equal length for rows of so many bytes in all."""
+    """Slices of about equal length, for rows of `size` bytes in total."""
     count = 1 if size <= SMALLEST_SPLIT else max(2, -(-size // BLOCK_BYTES))
     edges = np.linspace(0, n_samples, min(count, n_samples) + 1).astype(int)
     return [slice(a, b) for a, b in pairwise(edges)]

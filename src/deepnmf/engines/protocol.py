@@ -1,4 +1,4 @@
-"""What every engine offers, whatever the data is made of."""
+"""The interface of all engines, whatever kind of data they have."""
 
 import math
 from abc import ABC, abstractmethod
@@ -17,28 +17,28 @@ Sums = tuple[Array, ...]
 """Statistics that add up over the blocks of rows."""
 
 Step = Callable[[Any, tuple[Array, ...]], tuple[tuple[Array, ...], Sums]]
-"""``step(X_b, rows_b) -> (new_rows_b, sums_b)`` for one block of rows, a `Block` of the kind that the engine has."""
+"""``step(X_b, rows_b) -> (new_rows_b, sums_b)`` for one block of rows; X_b is a `Block`."""
 
 
 class Engine(ABC):
-    """Passes over the rows of X. Blocks depend on the data alone, never on the number of threads."""
+    """Passes over the rows of X. The blocks depend only on the data, not on the number of threads."""
 
     n_samples: int
     n_features: int
     dtype: np.dtype[Any]
-    measured: Sizes  # of these rows, over the observed entries
-    unit: float = 1.0  # what X was divided by, see `deepnmf.engines.scaling`
+    measured: Sizes  # sizes of these rows, over the observed entries
+    unit: float = 1.0  # X was divided by it, see `deepnmf.engines.choice`
     workers: Workers
-    is_complete: bool = True  # whether every entry was observed, or has been filled in
+    is_complete: bool = True  # whether every entry was observed or has been filled in
 
     @property
     def sqnorm(self) -> float:
-        """The ‖X‖² that a loss begins from."""
+        """‖X‖², the constant term of the squared error."""
         return self.measured.sqnorm
 
     @property
     def scatter(self) -> float:
-        """What a loss counts beside these rows: squares of samples about them, where they are means of groups."""
+        """The constant part of the loss beside these rows: the scatter within groups, if rows are group means."""
         return 0.0
 
     @property
@@ -52,44 +52,44 @@ class Engine(ABC):
         return math.sqrt(self.measured.sqnorm / (self.measured.n_entries or 1.0))
 
     @property
-    def stores_little(self) -> bool:
-        """Whether so little was observed, and is stored, that each row is better fitted on its own."""
+    def is_sparsely_observed(self) -> bool:
+        """Whether X stores so few observed entries that it is faster to fit each row separately."""
         return False
 
     @abstractmethod
     def sweep(
         self, rows: Sequence[Array], step: Step, out: Sequence[Array] | None = None
     ) -> tuple[tuple[Array, ...], Sums]:
-        """Take one pass over X: new row arrays, and the blocks' sums added up in order, in float64.
+        """Run one pass over X; return the new row arrays, and the sums over the blocks, added in order in float64.
 
-        `out` receives the new row arrays where it is given.
+        If `out` is given, the new row arrays are written into it.
         """
 
     @abstractmethod
-    def upon(self, codes: Array) -> "Engine":
-        """Passes over codes of these rows, as the data of a layer above."""
+    def for_codes(self, codes: Array) -> "Engine":
+        """Return an engine for codes of these rows, which are the data of the next layer."""
 
     def project(self, features: Array) -> Array:
-        """X Cᵀ, one row a sample."""
-        across = np.ascontiguousarray(features.T, dtype=self.dtype)  # of the layout that it has in another process too
+        """X Cᵀ, one row per sample."""
+        across = np.ascontiguousarray(features.T, dtype=self.dtype)  # the layout that it also has in another process
         (projected,), _ = self.sweep((), _Projection(across))
         return projected
 
     def combined(self, weights: Array) -> Array:
-        """AᵀX, sums of rows by columns of weights."""
+        """AᵀX for weights A: each row of the result is a weighted sum of the rows of X."""
         _, (sums,) = self.sweep((weights,), _combination)
         return sums
 
     def as_rows(self, array: Array) -> Array:
-        """An array of all rows in the form that passes take it in."""
+        """Convert an array of all rows to the form that `sweep` takes."""
         return np.ascontiguousarray(array, dtype=self.dtype)
 
     def completed(self, codes: Array, decoder: Array) -> "Engine":
-        """The same rows with what was not observed filled in by a model, H D."""
+        """Return an engine for the same rows, with unobserved entries filled in by the model H D."""
         return self if self.is_complete else CompletedRows(self, codes, decoder)
 
     def filled(self) -> "Engine":
-        """The same rows with each hole filled by the mean of its column."""
+        """Return an engine for the same rows, with unobserved entries filled in by the means of their columns."""
         if self.is_complete:
             return self
         _, (sums, weights) = self.sweep((), _column_sums)
@@ -97,19 +97,19 @@ class Engine(ABC):
         return self.completed(np.ones((self.n_samples, 1), self.dtype), means[None])
 
     def transposed(self) -> "Engine":
-        """The columns as rows, where little is stored."""
-        raise TypeError(f"{type(self).__name__} has no columns at hand.")
+        """Return an engine for the columns of sparsely observed data."""
+        raise TypeError(f"{type(self).__name__} cannot be transposed.")
 
     def grouped(self, places: Array, counts: Array) -> "Engine":
-        """The mean of each group of rows times √count, with the loss of the samples that these rows are.
+        """Return an engine for the mean of each group times √count; its loss is that of the samples.
 
-        `places` are the groups of the samples, `counts` their sizes.
+        `places` holds the index of each sample's group, `counts` the sizes of the groups.
         """
-        raise TypeError(f"{type(self).__name__} has not all rows at hand, as means of groups need them.")
+        raise TypeError(f"{type(self).__name__} cannot average groups of rows, because not all rows are in memory.")
 
 
 class CompletedRows(Engine):
-    """Rows with holes that a model fills, block by block."""
+    """Rows with unobserved entries, which a model fills in, block by block."""
 
     def __init__(self, holed: Engine, codes: Array, decoder: Array) -> None:
         self._holed, self._codes = holed, codes
@@ -120,23 +120,23 @@ class CompletedRows(Engine):
 
     @property
     def sqnorm(self) -> float:
-        """‖X̃‖², and what makes the fit of X̃ that of the observed entries: any pass finds it, else one is made."""
+        """‖X̃‖², corrected so that the loss is that of the observed entries. Every pass computes it."""
         if self._sqnorm is None:
-            self.sweep((), _nothing)
+            self.sweep((), _no_computation)
         return self._sqnorm or 0.0
 
     def sweep(
         self, rows: Sequence[Array], step: Step, out: Sequence[Array] | None = None
     ) -> tuple[tuple[Array, ...], Sums]:
-        """Take one pass over the completed rows."""
+        """Run one pass over the completed rows."""
         completing = _CompletingStep(self._decoder, step)
         new_rows, (*sums, sqnorm) = self._holed.sweep((self._codes, *rows), completing, out)
         self._sqnorm = float(sqnorm) + self._holed.scatter
         return new_rows, tuple(sums)
 
-    def upon(self, codes: Array) -> Engine:
-        """Passes over codes, which have no holes."""
-        return self._holed.upon(codes)
+    def for_codes(self, codes: Array) -> Engine:
+        """Return an engine for codes of these rows; codes have no holes."""
+        return self._holed.for_codes(codes)
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ def _combination(X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...]
 
 @dataclass(frozen=True)
 class _CompletingStep:
-    """A step on the completed block; its sums, and ‖X̃_b‖²."""
+    """A step on the completed block, with ‖X̃_b‖² as an additional sum."""
 
     decoder: Array
     step: Step
@@ -165,7 +165,7 @@ class _CompletingStep:
         return new_rows, (*sums, np.asarray(completed.sqnorm))
 
 
-def _nothing(*_: object) -> tuple[tuple[Array, ...], Sums]:
+def _no_computation(*_: object) -> tuple[tuple[Array, ...], Sums]:
     return (), ()
 
 
@@ -174,26 +174,26 @@ def _column_sums(X_b: Holed, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], S
 
 
 def sizes(X_b: Block, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-    """‖X_b‖², the sum of its entries, and how many there are."""
+    """‖X_b‖², the sum of its entries, and their number."""
     return (), tuple(np.asarray(value) for value in X_b.sizes())
 
 
 @dataclass(frozen=True)
 class CheckedSizes:
-    """The same of rows that nobody has looked at before, with one sentence if they will not do."""
+    """The sizes of rows that have not been validated before; raises an error if they are invalid."""
 
     nonnegative: bool
 
     def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-        """Check a block and measure it."""
+        """Validate a block and return its sizes."""
         _, measured = sizes(X_b, rows)
         if not np.isfinite(measured[1]):
-            raise ValueError("Input X contains NaN or infinity, and rows that are not in memory must be whole.")
+            raise ValueError("Input X contains NaN or infinity, and rows that are not in memory must be complete.")
         if self.nonnegative and X_b.minimum() < 0:
             raise ValueError("Negative values in data passed to a nonnegative model (input X).")
         return (), measured
 
 
 def measure(engine: Engine, step: Step = sizes) -> Sizes:
-    """Take the sizes of the rows in a first pass."""
+    """Return the sizes of the rows, from a first pass."""
     return Sizes(*map(float, engine.sweep((), step)[1]))

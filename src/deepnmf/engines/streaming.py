@@ -1,4 +1,4 @@
-"""Rows that are not in memory: read block by block, the next ones while these are at work."""
+"""Rows that are not in memory: they are read block by block, and the next blocks are read during the computation."""
 
 import mmap
 import os
@@ -17,11 +17,11 @@ from deepnmf.engines.memory import BlockedRows, row_blocks
 from deepnmf.engines.protocol import CheckedSizes
 from deepnmf.engines.threads import Workers, read_ahead
 
-ROWS_IN_MEMORY = 2**28  # bytes; larger arrays of all rows live in files beside the data
+MAX_BYTES_IN_MEMORY = 2**28  # a larger array of all rows is stored in a file beside the data
 
 
 class RowSource(Protocol):
-    """A matrix of which some rows can be read."""
+    """A matrix whose rows can be read in parts."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -30,77 +30,81 @@ class RowSource(Protocol):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of the numbers as they are stored."""
+        """The type of the stored numbers."""
         ...
 
     @property
     def folder(self) -> str | None:
-        """Beside the data, where there is such a place."""
+        """The folder of the data, if they are in a file."""
         ...
 
-    def read(self, rows: slice, room: Array | None) -> Array:
-        """Some rows, in memory, and where there is room for them there."""
+    def read(self, rows: slice, buffer: Array | None) -> Array:
+        """Read some rows into memory, into the buffer if there is one of the right type."""
         ...
 
 
 class RowsOfFile:
-    """Rows of a file, one after the other, read by calls: a mapping of a file that shrinks would end the process."""
+    """Rows of a file in C order.
+
+    They are read by system calls: with a memory map, a file that is truncated meanwhile would crash the process.
+    """
 
     def __init__(self, path: str | os.PathLike[str], shape: tuple[int, int], dtype: np.dtype[Any], offset: int) -> None:
         self.shape, self.dtype = shape, dtype
         self.folder = str(Path(path).parent)
         self._path, self._offset = Path(path), offset
-        self._file = open(path, "rb", buffering=0)  # noqa: SIM115 - open for as long as this lives: one reads on in order
+        self._file = open(path, "rb", buffering=0)  # noqa: SIM115 - open for the lifetime of this object
         weakref.finalize(self, self._file.close)
 
     @classmethod
     def of_npy(cls, path: str | os.PathLike[str]) -> "RowsOfFile":
-        """A `.npy` file."""
+        """Return the rows of a `.npy` file."""
         try:
             mapped = np.lib.format.open_memmap(path, mode="r")
         except ValueError as error:
-            raise ValueError(f"{os.fspath(path)} is not a whole .npy file of numbers: {error}") from error
+            raise ValueError(f"{os.fspath(path)} is not a complete .npy file of numbers: {error}") from error
         return cls.of_mapping(mapped)
 
     @classmethod
     def of_mapping(cls, X: np.memmap[Any, Any]) -> "RowsOfFile":
-        """A whole file that is mapped."""
+        """Return the rows of a memory map of a complete file."""
         if X.ndim != 2 or not X.flags.c_contiguous:
+            order = "C" if X.flags.c_contiguous else "Fortran"
             raise ValueError(
-                f"{X.filename} holds an array of shape {X.shape} whose rows do not lie one after the other: "
-                "two axes in C order are expected."
+                f"{X.filename} contains an array of shape {X.shape} in {order} order, "
+                "but a matrix in C order is expected."
             )
         return cls(str(X.filename), X.shape, X.dtype, X.offset)
 
-    def read(self, rows: slice, room: Array | None) -> Array:
-        """Some rows, in memory."""
+    def read(self, rows: slice, buffer: Array | None) -> Array:
+        """Read some rows into memory."""
         shape = rows.stop - rows.start, self.shape[1]
-        block = np.empty(shape, self.dtype) if room is None or room.dtype != self.dtype else room[: shape[0]]
+        block = np.empty(shape, self.dtype) if buffer is None or buffer.dtype != self.dtype else buffer[: shape[0]]
         to_fill = block.reshape(-1).view(np.uint8)
         self._file.seek(self._offset + rows.start * self.shape[1] * self.dtype.itemsize)
         while len(to_fill):
             count = self._file.readinto(to_fill.data)
             if not count:
-                raise ValueError(f"{self._path} ends before row {rows.stop}: it was cut short while it was read.")
+                raise ValueError(f"{self._path} ends before row {rows.stop}: it was truncated while it was read.")
             to_fill = to_fill[count:]
         return block
 
 
 class RowsOfArray:
-    """Rows of anything that gives them when it is sliced."""
+    """Rows of an array that returns them by slicing, such as one of h5py or zarr."""
 
     def __init__(self, X: Any) -> None:
         self.shape: tuple[int, int] = X.shape
         self.dtype, self.folder = np.dtype(X.dtype), None
         self._X = X
 
-    def read(self, rows: slice, room: Array | None) -> Array:
-        """Some rows, in memory."""
+    def read(self, rows: slice, buffer: Array | None) -> Array:
+        """Read some rows into memory."""
         return np.ascontiguousarray(self._X[rows.start : rows.stop])
 
 
 def row_source(X: Any) -> RowSource | None:
-    """X as rows to be read, where it is a path, a mapped file, or an array of h5py, zarr and their like."""
+    """Return the rows of a path, a memory map, or an array of h5py or zarr; None for other kinds of X."""
     if isinstance(X, str | os.PathLike):
         if Path(X).suffix != ".npy":
             raise ValueError(f"X is the path {os.fspath(X)!r}, and only .npy files can be read row by row.")
@@ -112,12 +116,12 @@ def row_source(X: Any) -> RowSource | None:
 
 
 def _is_whole_file(X: np.memmap[Any, Any]) -> bool:
-    """Whether X is no part of another mapping, and its file is still there."""
+    """Whether X is a map of a complete file that still exists, and not a part of another map."""
     return X.ndim == 2 and isinstance(X.base, mmap.mmap) and bool(X.filename) and Path(str(X.filename)).exists()
 
 
 def is_streamed(X: Any) -> TypeGuard[RowSource]:
-    """Whether X is rows to be read."""
+    """Whether the rows of X are read in every pass."""
     return isinstance(X, RowsOfFile | RowsOfArray)
 
 
@@ -128,18 +132,18 @@ class StreamedRows(BlockedRows):
     ----------
     source : RowSource
     workers : Workers
-        The open pool the passes run on.
+        The open pool on which the passes run.
     nonnegative : bool
         Whether a negative entry is an error.
     unit : float
-        What the rows were divided by.
+        The unit by which the rows were divided.
     """
 
     def __init__(self, source: RowSource, workers: Workers, *, nonnegative: bool, unit: float = 1.0) -> None:
         self._source = source
         self.dtype = source.dtype if source.dtype == np.float32 else np.dtype(np.float64)
         n_samples, n_features = source.shape
-        self._rooms: deque[Array] = deque()
+        self._buffers: deque[Array] = deque()
         blocks = row_blocks(n_samples, n_samples * n_features * self.dtype.itemsize)
         self._longest = max(block.stop - block.start for block in blocks)
         super().__init__(source.shape, blocks, workers, unit=unit, sizes=CheckedSizes(nonnegative))
@@ -149,20 +153,20 @@ class StreamedRows(BlockedRows):
 
     def _read(self, block: slice) -> tuple[slice, Array]:
         try:
-            room = self._rooms.popleft()
+            buffer = self._buffers.popleft()
         except IndexError:
-            room = np.empty((self._longest, self.n_features), self.dtype)
-        return block, self._source.read(block, room).astype(self.dtype, copy=False)
+            buffer = np.empty((self._longest, self.n_features), self.dtype)
+        return block, self._source.read(block, buffer).astype(self.dtype, copy=False)
 
-    def _done_with(self, X_b: Any) -> None:
-        """Keep the room for another block: new memory has to be cleared by the system first, page by page."""
+    def _release_block(self, X_b: Any) -> None:
+        """Keep the buffer for another block: the system has to clear new memory first, page by page."""
         if X_b.X.base is not None:
-            self._rooms.append(X_b.X.base)
+            self._buffers.append(X_b.X.base)
 
     def _empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        """In memory, or in a file without a name that is gone with the array."""
+        """Allocate an array of all rows in memory, or in an unnamed file that is deleted with the array."""
         size = int(np.prod(shape)) * dtype.itemsize
-        if size <= ROWS_IN_MEMORY:
+        if size <= MAX_BYTES_IN_MEMORY:
             return np.empty(shape, dtype)
         with tempfile.TemporaryFile(dir=self._folder()) as file:
             return np.memmap(file, dtype, "w+", shape=shape)

@@ -1,9 +1,9 @@
-"""One thread pool a fit, with BLAS held to one thread while it works.
+"""One thread pool per fit, with BLAS limited to one thread while the fit runs.
 
-A threaded BLAS inside a pool of threads fights it for the cores, and its sums depend on how many
-threads it was given. The limits of threadpoolctl are process-wide, so fits that overlap share one
-guard, counted: the first to enter sets the limit, the last to leave restores it. A process that is forked while fits
-are under way inherits the limit but none of their threads: it keeps only what the thread that forked holds itself.
+A multithreaded BLAS would compete with the threads of the pool for the cores, and its sums depend on its number of
+threads. The limits of threadpoolctl are process-wide, so fits that overlap share one reference-counted guard: the
+first fit sets the limit, the last one restores it. A process that is forked during fits inherits the limit, but none
+of their threads: its guard counts only the fits of the thread that forked.
 """
 
 import os
@@ -25,60 +25,60 @@ R = TypeVar("R")
 
 
 class _BlasGuard:
-    """Holds BLAS at one thread while at least one fit is under way."""
+    """Limits BLAS to one thread while at least one fit is running."""
 
     def __init__(self) -> None:
         self._lock = RLock()
         free_in_children(self._lock)
-        self._holders: list[int] = []  # the thread of each fit
+        self._holders: list[int] = []  # the thread of each running fit
         self._width = 1
         self._blas: Any = None
         self._n_modules = 0
         self._limiter: Any = None
 
     def acquire(self) -> int:
-        """Enter, and return how many threads BLAS was allowed before anyone entered."""
+        """Count one more fit, and return the number of threads that BLAS had before the first one."""
         with self._lock:
             if not self._holders:
                 self._find_blas()
                 self._width = max((lib["num_threads"] for lib in self._blas.info()), default=_cpu_count())
-                _let_this_thread_set(self._blas)
+                _clear_controlling_thread(self._blas)
                 self._limiter = self._blas.limit(limits=1)
             self._holders.append(get_ident())
             return self._width
 
     def _find_blas(self) -> None:
-        """Look through the libraries of the process, milliseconds, only where a module may have brought a new one."""
+        """Search the process for BLAS libraries; this takes milliseconds, so only if modules were imported since."""
         if self._n_modules != len(sys.modules):
             self._blas = ThreadpoolController().select(user_api="blas")
             self._n_modules = len(sys.modules)
 
-    def hold_this_thread(self) -> None:
-        """Where every thread has a limit of its own (OpenMP), a pool's threads need theirs too."""
+    def limit_this_thread(self) -> None:
+        """Limit BLAS in this thread of a pool: with OpenMP every thread has its own limit."""
         with self._lock:
             self._blas.limit(limits=1)
 
     def release(self) -> None:
-        """Leave, in the thread that entered; the last one restores BLAS, whichever thread it is."""
+        """Count one fit less, in the thread that acquired; the last one restores BLAS, in any thread."""
         with self._lock:
             self._holders.remove(get_ident())
             if not self._holders:
                 self._restore()
 
     def _restore(self) -> None:
-        _let_this_thread_set(self._blas)
+        _clear_controlling_thread(self._blas)
         self._limiter.restore_original_limits()
-        _let_this_thread_set(self._blas)
+        _clear_controlling_thread(self._blas)
 
     def after_fork_in_child(self) -> None:
-        """Forget the fits of threads that do not exist here, and lift the limit with the last of them."""
+        """Forget the fits of threads that do not exist in the child, and restore BLAS if none is left."""
         inherited, self._holders = self._holders, [thread for thread in self._holders if thread == get_ident()]
         if inherited and not self._holders:
             self._restore()
 
 
-def _let_this_thread_set(blas: ThreadpoolController) -> None:
-    """Since 3.8 threadpoolctl lets only the first thread that asked set OpenBLAS; our guard is shared by all."""
+def _clear_controlling_thread(blas: ThreadpoolController) -> None:
+    """Allow any thread to set limits: since 3.8, threadpoolctl allows only the first one that asked."""
     for lib in blas.lib_controllers:
         if hasattr(lib, "clear_controlling_thread"):
             lib.clear_controlling_thread(force=True)
@@ -94,8 +94,8 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextmanager
-def blas_held() -> Iterator[None]:
-    """BLAS has one thread in here: others are at work beside this one."""
+def single_threaded_blas() -> Iterator[None]:
+    """Limit BLAS to one thread in this context, since other threads run beside this one."""
     _guard.acquire()
     try:
         yield
@@ -104,7 +104,7 @@ def blas_held() -> Iterator[None]:
 
 
 class Workers:
-    """A pool as wide as BLAS may be at the call; used as a context."""
+    """A context with a thread pool, of as many threads as BLAS may use when it is entered."""
 
     def __enter__(self) -> Self:
         self.width = _guard.acquire()
@@ -113,10 +113,10 @@ class Workers:
 
     def _open_pool(self) -> None:
         self._process = os.getpid()
-        self._pool = ThreadPoolExecutor(self.width, initializer=_guard.hold_this_thread) if self.width > 1 else None
+        self._pool = ThreadPoolExecutor(self.width, initializer=_guard.limit_this_thread) if self.width > 1 else None
 
     def _own_pool(self) -> ThreadPoolExecutor | None:
-        """The pool; in a process that was forked during the fit a new one, for threads are not inherited."""
+        """The pool; a new one in a process that was forked during the fit, because threads are not inherited."""
         if self._process != os.getpid():
             self._open_pool()
         return self._pool
@@ -131,33 +131,33 @@ class Workers:
             _guard.release()
 
     def map(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-        """Results in the order of the items, with only a few of them in flight."""
+        """Yield the results in the order of the items; only a few of them are computed ahead."""
         if (pool := self._own_pool()) is None:
             yield from map(function, items)
             return
-        under_way: deque[Future[R]] = deque()
+        pending: deque[Future[R]] = deque()
         try:
             for item in items:
-                under_way.append(pool.submit(function, item))
-                if len(under_way) > 2 * self.width:
-                    yield under_way.popleft().result()
-            while under_way:
-                yield under_way.popleft().result()
+                pending.append(pool.submit(function, item))
+                if len(pending) > 2 * self.width:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
         finally:
-            for future in under_way:
+            for future in pending:
                 future.cancel()
 
 
-AHEAD = 4
+BLOCKS_AHEAD = 4
 
 
 def read_ahead(read: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-    """What is read, in order; a thread of its own reads on while the caller works."""
+    """Yield what is read, in order; a separate thread reads the next items while the caller works."""
     with ThreadPoolExecutor(1) as reader:
-        under_way: deque[Future[R]] = deque()
+        pending: deque[Future[R]] = deque()
         for item in items:
-            under_way.append(reader.submit(read, item))
-            if len(under_way) > AHEAD:
-                yield under_way.popleft().result()
-        while under_way:
-            yield under_way.popleft().result()
+            pending.append(reader.submit(read, item))
+            if len(pending) > BLOCKS_AHEAD:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()

@@ -1,9 +1,9 @@
-"""The compiled loops, each with a plain twin beside it that a test holds it to. They see arrays, and no models."""
+"""The compiled loops, each beside a plain NumPy twin with which a test compares it. They take arrays, not models."""
 
 from collections.abc import Callable
 from typing import Any
 
-from deepnmf.kernels.active_sets import finish_rows, finish_rows_plainly
+from deepnmf.kernels.active_sets import polish_rows, polish_rows_plainly
 from deepnmf.kernels.quadratic_descent import descend_rows, descend_rows_plainly
 from deepnmf.kernels.sliding_maxima import first_maxima, first_maxima_plainly
 from deepnmf.kernels.stored_entries import (
@@ -16,10 +16,10 @@ from deepnmf.kernels.stored_entries import (
 TWINS: dict[Callable[..., Any], Callable[..., Any]] = {
     descend_observed: descend_observed_plainly,
     descend_rows: descend_rows_plainly,
-    finish_rows: finish_rows_plainly,
+    polish_rows: polish_rows_plainly,
     first_maxima: first_maxima_plainly,
     sampled_products: sampled_products_plainly,
 }
-"""The plain function that computes the same as a kernel."""
+"""For each kernel, the plain NumPy function that computes the same."""
 
-__all__ = ["TWINS", "descend_observed", "descend_rows", "finish_rows", "first_maxima", "sampled_products"]
+__all__ = ["TWINS", "descend_observed", "descend_rows", "first_maxima", "polish_rows", "sampled_products"]

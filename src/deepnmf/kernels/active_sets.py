@@ -1,132 +1,133 @@
-"""The exact solution of a nonnegative quadratic, row by row, from a start near it."""
+"""The exact solution of nonnegative quadratic problems, row by row, from an approximate solution."""
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import nnls
 
 from deepnmf.arrays import Array
-from deepnmf.kernels.compilation import Loop
+from deepnmf.kernels.compilation import CompiledLoop
 
 
-def finish_rows(H: Array, G: Array, F: Array, tol: float) -> Array:
-    """Bring rows of H from near the optimum of ½<H G, H> - <F, H>, H >= 0, to it, in place, by active sets.
+def polish_rows(H: Array, G: Array, F: Array, tol: float) -> Array:
+    """Minimize ½<H G, H> - <F, H> over H >= 0 exactly, from rows H near the minimum, in place.
 
-    Lawson & Hanson's method from a warm start: solve on the positive entries, step back to the boundary
-    where that leaves the nonnegatives, let in the worst of the others. Where the entries of the warm start
-    depend on each other, from zero; an entry that depends on those already in is left out. The Cholesky factor
-    grows by a row when an entry comes in and is kept up to the first that goes. Returns which rows are done.
+    This is the active-set method of Lawson & Hanson with a warm start: solve for the positive entries; if an entry of
+    the solution is negative, go only to the boundary and fix that entry at zero; otherwise free the entry with the most
+    negative gradient. If the positive entries of the warm start are linearly dependent, the method starts from zero; an
+    entry that depends linearly on the free ones stays at zero. The Cholesky factor gets a row for each entry that is
+    freed, and keeps its rows before the first entry that is fixed. Returns which rows have converged.
     """
-    return np.asarray(_finish(H, G, F, tol))
+    return np.asarray(_polish(H, G, F, tol))
 
 
-def finish_rows_plainly(H: Array, G: Array, F: Array, tol: float) -> Array:
-    """`finish_rows` by SciPy's solver: with G = LLᵀ, the minimum of ½‖Lᵀh - L⁻¹f‖²; here G must be regular."""
+def polish_rows_plainly(H: Array, G: Array, F: Array, tol: float) -> Array:
+    """`polish_rows` by SciPy: with G = LLᵀ, the minimum of ½‖Lᵀh - L⁻¹f‖²; here G must be positive definite."""
     L = cholesky(G, lower=True)
     for row, target in zip(H, F, strict=True):
         row[:] = nnls(L.T, solve_triangular(L, target, lower=True))[0]
     return (-tol * np.abs(F).max(axis=1, keepdims=True) <= (H @ G - F)).all(axis=1)
 
 
-@Loop
-def _finish(H, G, F, tol):
+@CompiledLoop
+def _polish(H, G, F, tol):
     n, r = H.shape
-    done = np.zeros(n, np.bool_)
-    passive = np.zeros(r, np.bool_)
-    barred = np.zeros(r, np.bool_)
-    members = np.zeros(r, np.int64)
+    converged = np.zeros(n, np.bool_)
+    free = np.zeros(r, np.bool_)
+    dependent = np.zeros(r, np.bool_)
+    columns = np.zeros(r, np.int64)
     L = np.zeros((r, r), H.dtype)
     h = np.zeros(r, H.dtype)
     s = np.zeros(r, H.dtype)
     for i in range(n):
         scale = 0.0
-        size = known = 0  # entries that are in, and how many of them the factor knows
+        size = factored = 0  # number of free entries, and of those in the Cholesky factor
         for k in range(r):
             h[k] = H[i, k]
-            passive[k] = h[k] > 0
-            barred[k] = False
+            free[k] = h[k] > 0
+            dependent[k] = False
             scale = max(scale, abs(F[i, k]))
-            if passive[k]:
-                members[size] = k
+            if free[k]:
+                columns[size] = k
                 size += 1
         entering = -1
         for _ in range(5 * r + 5):
-            while known < size and _append(G, members, known, L):
-                known += 1
-            if known < size:
+            while factored < size and _append(G, columns, factored, L):
+                factored += 1
+            if factored < size:
                 if entering >= 0:
-                    passive[entering] = False
-                    barred[entering] = True
+                    free[entering] = False
+                    dependent[entering] = True
                     size -= 1
                 else:
                     h[:] = 0
-                    passive[:] = False
-                    size = known = 0
+                    free[:] = False
+                    size = factored = 0
                 entering = -1
                 continue
-            _solve(L, F[i], members, size, s)
+            _solve(L, F[i], columns, size, s)
             step = 1.0
             for a in range(size):
-                k = members[a]
+                k = columns[a]
                 if s[a] <= 0:
                     step = min(step, h[k] / (h[k] - s[a]) if h[k] > 0 else 0.0)
             kept = 0
             for a in range(size):
-                k = members[a]
+                k = columns[a]
                 h[k] = h[k] + step * (s[a] - h[k])
                 if step < 1.0 and s[a] <= 0 and h[k] <= tol * abs(s[a]):
                     h[k] = 0
-                    passive[k] = False
-                    known = min(known, kept)
+                    free[k] = False
+                    factored = min(factored, kept)
                 else:
-                    members[kept] = k
+                    columns[kept] = k
                     kept += 1
             if step < 1.0:
                 size, entering = kept, -1
                 continue
             worst, entering = -tol * scale, -1
             for k in range(r):
-                if not passive[k] and not barred[k]:
+                if not free[k] and not dependent[k]:
                     gradient = -F[i, k]
                     for a in range(size):
-                        gradient += G[k, members[a]] * s[a]
+                        gradient += G[k, columns[a]] * s[a]
                     if gradient < worst:
                         worst, entering = gradient, k
             if entering < 0:
-                done[i] = True
+                converged[i] = True
                 break
-            passive[entering] = True
-            members[size] = entering
+            free[entering] = True
+            columns[size] = entering
             size += 1
-        if done[i]:
+        if converged[i]:
             for k in range(r):
                 H[i, k] = h[k]
-    return done
+    return converged
 
 
-@Loop
-def _append(G, members, a, L):
-    """Add the row of the a-th member to the Cholesky factor of those before it; False where it depends on them."""
+@CompiledLoop
+def _append(G, columns, a, L):
+    """Add the row of the a-th free entry to the Cholesky factor; return False if it depends on those before it."""
     row = L[a]
-    diagonal = G[members[a], members[a]]
-    rest = diagonal
+    diagonal = G[columns[a], columns[a]]
+    pivot = diagonal
     for b in range(a):
         other = L[b]
-        total = G[members[a], members[b]]
+        total = G[columns[a], columns[b]]
         for c in range(b):
             total -= row[c] * other[c]
         row[b] = total / other[b]
-        rest -= row[b] * row[b]
-    if rest <= 1e-10 * diagonal:
+        pivot -= row[b] * row[b]
+    if pivot <= 1e-10 * diagonal:
         return False
-    row[a] = np.sqrt(rest)
+    row[a] = np.sqrt(pivot)
     return True
 
 
-@Loop
-def _solve(L, f, members, size, s):
-    """Solve G[members, members] s = f[members] with its Cholesky factor."""
+@CompiledLoop
+def _solve(L, f, columns, size, s):
+    """Solve G[columns, columns] s = f[columns] by the Cholesky factor."""
     for a in range(size):
-        total = f[members[a]]
+        total = f[columns[a]]
         for c in range(a):
             total -= L[a, c] * s[c]
         s[a] = total / L[a, a]

@@ -1,6 +1,6 @@
-"""How the loops of this folder are compiled: by numba, at their first call, and kept on disk.
+"""Compilation of the loops of this folder: by numba, at the first call, with a cache on disk.
 
-numba takes a third of a second to load. It is imported here only, by the first kernel that runs.
+Importing numba takes a third of a second, so it is imported only here, when the first kernel runs.
 """
 
 from collections.abc import Callable
@@ -10,14 +10,14 @@ from typing import Any
 
 from deepnmf.forks import free_in_children
 
-loading = RLock()
-free_in_children(loading)
+numba_lock = RLock()
+free_in_children(numba_lock)
 
 
-class Loop:
-    """A function that numba compiles when it is first called, also from another loop, for the types it then meets.
+class CompiledLoop:
+    """A function that numba compiles at its first call, which may be from another loop, for the types of the arguments.
 
-    It releases Python's lock. `fastmath` is numba's: what the compiler may assume of floating-point numbers.
+    It releases the global interpreter lock. `fastmath` is passed on to numba.
     """
 
     def __init__(self, function: Callable[..., Any], fastmath: bool | set[str] = True) -> None:
@@ -26,27 +26,27 @@ class Loop:
         self._dispatcher: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
-        """Run the machine code."""
+        """Run the compiled function."""
         return self.dispatcher(*arguments)
 
     @property
     def dispatcher(self) -> Any:
-        """The function as numba knows it."""
+        """The dispatcher that numba makes of the function."""
         if self._dispatcher is None:
-            with loading:  # a fork waits for it, so that no child finds numba half imported
-                self._dispatcher = self._dispatcher or self._handed_to_numba()
+            with numba_lock:  # a fork waits for the lock, so that no child has a partly imported numba
+                self._dispatcher = self._dispatcher or self._make_dispatcher()
         return self._dispatcher
 
     @property
     def _numba_type_(self) -> Any:
-        """What numba asks a global for that a loop calls."""
+        """The attribute by which numba finds the type of a global that a compiled function calls."""
         return self.dispatcher._numba_type_
 
-    def _handed_to_numba(self) -> Any:
+    def _make_dispatcher(self) -> Any:
         options = {"nogil": True, "fastmath": self.fastmath, "error_model": "numpy"}
         try:
             return _njit()(cache=True, **options)(self.function)
-        except RuntimeError:  # no folder for the cache can be written
+        except RuntimeError:  # no folder for the cache is writable
             return _njit()(**options)(self.function)
 
 

@@ -1,9 +1,9 @@
 """Coordinate descent on ½<H G, H> - <F, H> over H >= 0: the inner loop of almost every fit.
 
-The rows of H do not see each other, so they lie side by side: entry k of 96 rows at a time, and a compiler that meets a
-loop over rows fills its vector registers with them. Two coordinates are visited together. Their slopes
-F - G h are read off the same codes, so that a code is loaded once for two products; what the first of the two moves is
-then taken off the slope of the second, as if they had been visited one after the other.
+The rows of H are independent problems. Blocks of 96 rows are stored transposed, so that the innermost loops run over
+rows and the compiler vectorizes them. Two coordinates are updated together: their slopes F - G h are computed from the
+same codes, so that each code is loaded once for two products. The slope of the second coordinate is then corrected for
+the change of the first one, so that the result is that of updating one coordinate after the other.
 """
 
 from functools import partial
@@ -12,18 +12,18 @@ from typing import Literal
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.kernels.compilation import Loop
+from deepnmf.kernels.compilation import CompiledLoop
 
-BLOCK = 96  # rows: at 40 components their codes just fill the first cache in double precision
-LANES = 16  # rows that fill a vector register in single precision; a block is filled up to a multiple of it
-COLUMNS = 4  # of G, at a step of the innermost loop; its order is filled up to a multiple of it
+BLOCK = 96  # rows; with 40 components, their codes in double precision just fit into the L1 cache
+LANES = 16  # rows in a vector register in single precision; blocks are padded to a multiple of it
+COLUMNS = 4  # columns of G per step of the innermost loop; G is padded to a multiple of it
 
 
 def descend_rows(H: Array, G: Array, F: Array, n_passes: int, tol: float = 0.0) -> tuple[Array, float]:
-    """Lower ½<H G, H> - <F, H> over H >= 0, each row on its own, by passes over its entries.
+    """Lower ½<H G, H> - <F, H> over H >= 0, row by row, by passes over the entries of the row.
 
-    A row rests once a pass moves it less than `tol` of its target. What becomes of a row does not depend on the others.
-    Returns the new rows, in the memory order of the old ones, and Σ_k (G_kk · change)² of the first passes.
+    A row stops after a pass that changes it by less than `tol` times its target. The result for a row does not depend
+    on the other rows. Returns the new rows, in the memory order of H, and Σ_k (G_kk · change)² of the first pass.
     """
     n_rows, order = H.shape
     memory_order: Literal["C", "F"] = "F" if H.flags.f_contiguous else "C"
@@ -37,7 +37,7 @@ def descend_rows(H: Array, G: Array, F: Array, n_passes: int, tol: float = 0.0) 
 
 
 def descend_rows_plainly(H: Array, G: Array, F: Array, n_passes: int, tol: float = 0.0) -> tuple[Array, float]:
-    """`descend_rows` for all rows that still move, one coordinate after the other."""
+    """`descend_rows`, one coordinate after the other, for all rows that have not stopped."""
     new, moving = H.copy(), np.arange(len(H))
     violation = 0.0
     for number in range(n_passes):
@@ -46,7 +46,7 @@ def descend_rows_plainly(H: Array, G: Array, F: Array, n_passes: int, tol: float
             if curvature > 0:
                 entry = np.maximum(rows[:, k] + (F[moving, k] - rows @ G[k]) / curvature, 0)
                 moved += np.square(curvature * (entry - rows[:, k]), dtype=np.float64)
-            else:  # the entry adds nothing, and is given up where it has a price
+            else:  # the entry does not change the fit, and becomes zero if it is penalized
                 entry = np.where(F[moving, k] < 0, 0, rows[:, k])
             rows[:, k] = entry
         new[moving] = rows
@@ -55,30 +55,30 @@ def descend_rows_plainly(H: Array, G: Array, F: Array, n_passes: int, tol: float
     return new, violation
 
 
-@partial(Loop, fastmath={"contract"})  # and nothing that could give a row other bits where it lies elsewhere
+@partial(CompiledLoop, fastmath={"contract"})  # other options could make the bits of a row depend on its position
 def _descend(H, F, gram, n_rows, order, row_step, entry_step, n_passes, square_tol):
-    """Take rows block by block through all passes, in place: entry k of row i of H is at i row_step + k entry_step."""
-    filled = len(gram) - len(gram) % COLUMNS  # nothing is left over, and the compiler now knows it
-    codes, targets = np.zeros((filled, BLOCK), H.dtype), np.zeros((filled, BLOCK), H.dtype)
+    """Run all passes block by block, in place; entry k of row i of H is at position i row_step + k entry_step."""
+    padded = len(gram) - len(gram) % COLUMNS  # the remainder is 0; written so that the compiler knows it
+    codes, targets = np.zeros((padded, BLOCK), H.dtype), np.zeros((padded, BLOCK), H.dtype)
     slope, next_slope = np.empty(BLOCK, H.dtype), np.empty(BLOCK, H.dtype)
-    moved, limit, resting = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK, np.bool_)
+    moved, limit, stopped = np.empty(BLOCK), np.empty(BLOCK), np.empty(BLOCK, np.bool_)
     violation = 0.0
     for start in range(0, n_rows, BLOCK):
         count = min(BLOCK, n_rows - start)
-        width = count + -count % LANES  # of rows beyond the last nothing is read
+        width = count + -count % LANES  # the results of padding rows are not used
         for k in range(order):
             for s in range(count):
                 codes[k, s] = H[(start + s) * row_step + k * entry_step]
                 targets[k, s] = F[(start + s) * row_step + k * entry_step]
         for s in range(count):
             limit[s] = 0
-            resting[s] = False
+            stopped[s] = False
             if square_tol > 0:
                 for k in range(order):
                     limit[s] += square_tol * np.float64(targets[k, s]) ** 2
         n_moving = count
         for number in range(n_passes):
-            watched = number == 0 or square_tol > 0
+            measured = number == 0 or square_tol > 0
             for s in range(width):
                 moved[s] = 0
             for k in range(0, order + order % 2 - 1, 2):
@@ -86,7 +86,7 @@ def _descend(H, F, gram, n_rows, order, row_step, entry_step, n_passes, square_t
                 for s in range(width):
                     slope[s] = targets[k, s]
                     next_slope[s] = targets[k + 1, s] + coupling * codes[k, s]
-                for j in range(0, filled, COLUMNS):
+                for j in range(0, padded, COLUMNS):
                     a0, a1, a2, a3 = gram[k, j], gram[k, j + 1], gram[k, j + 2], gram[k, j + 3]
                     b0, b1, b2, b3 = gram[k + 1, j], gram[k + 1, j + 1], gram[k + 1, j + 2], gram[k + 1, j + 3]
                     for s in range(width):
@@ -99,7 +99,7 @@ def _descend(H, F, gram, n_rows, order, row_step, entry_step, n_passes, square_t
                         for s in range(width):
                             if targets[entry, s] < 0:
                                 codes[entry, s] = 0
-                    elif watched:
+                    elif measured:
                         for s in range(width):
                             old = codes[entry, s]
                             new = old + slope[s] / curvature
@@ -118,15 +118,15 @@ def _descend(H, F, gram, n_rows, order, row_step, entry_step, n_passes, square_t
                     violation += moved[s]
             if square_tol > 0:
                 for s in range(count):
-                    if not resting[s] and not moved[s] > limit[s]:
-                        resting[s] = True
+                    if not stopped[s] and not moved[s] > limit[s]:
+                        stopped[s] = True
                         n_moving -= 1
                         for k in range(order):
                             H[(start + s) * row_step + k * entry_step] = codes[k, s]
                 if n_moving == 0:
                     break
         for s in range(count):
-            if not resting[s]:
+            if not stopped[s]:
                 for k in range(order):
                     H[(start + s) * row_step + k * entry_step] = codes[k, s]
     return violation

@@ -1,29 +1,29 @@
-"""Where the maximum of each component lies in a window that slides over rows.
+"""The position of the maximum of each component in a window that slides over rows.
 
-Measured on 9600 x 30 codes and windows of 50: a quarter of the time of windows doubled level by level in NumPy.
+Measured on 9600 x 30 codes and windows of 50 rows, it takes a quarter of the time of doubling windows in NumPy.
 """
 
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.kernels.compilation import Loop
+from deepnmf.kernels.compilation import CompiledLoop
 
 
 def first_maxima(H: Array, starts: Array, stops: Array) -> Array:
-    """Row of the first maximum among rows starts[i] .. stops[i] - 1, component by component, in O(n r).
+    """The row of the first maximum among rows starts[i] .. stops[i] - 1, for each component, in O(n r).
 
-    Windows may only move forwards. A queue holds the rows that can still become a maximum: their values fall, and
-    the one in front is the window's.
+    Windows may only move forward. A queue contains the rows that can still become a maximum, with decreasing values;
+    its first row is the maximum of the window.
     """
     return np.asarray(_first_maxima(H, starts, stops))
 
 
 def first_maxima_plainly(H: Array, starts: Array, stops: Array) -> Array:
-    """`first_maxima`, window by window."""
+    """`first_maxima`, one window after the other."""
     return np.array([start + H[start:stop].argmax(axis=0) for start, stop in zip(starts, stops, strict=True)])
 
 
-@Loop
+@CompiledLoop
 def _first_maxima(H, starts, stops):
     n, r = H.shape
     sources = np.empty((n, r), np.intp)

@@ -1,41 +1,41 @@
-"""Loops over the stored entries of CSR matrices: products where entries are stored, and codes fitted to them alone."""
+"""Loops over the stored entries of CSR matrices: products at these entries, and codes fitted to them."""
 
 import numpy as np
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.kernels.compilation import Loop
+from deepnmf.kernels.compilation import CompiledLoop
 
 
-def sampled_products(places: Matrix, H: Array, D: Array) -> Array:
-    """(H D)_ij for every stored entry of a CSR matrix, in its order."""
-    out = np.empty_like(places.data)
-    _sample(places.indptr, places.indices, np.ascontiguousarray(H), np.ascontiguousarray(D.T), out)
+def sampled_products(pattern: Matrix, H: Array, D: Array) -> Array:
+    """(H D)_ij for each stored entry of a CSR matrix, in the order of the matrix."""
+    out = np.empty_like(pattern.data)
+    _sample_products(pattern.indptr, pattern.indices, np.ascontiguousarray(H), np.ascontiguousarray(D.T), out)
     return out
 
 
-def sampled_products_plainly(places: Matrix, H: Array, D: Array) -> Array:
-    """`sampled_products` by way of the whole product."""
-    rows = np.repeat(np.arange(len(H)), np.diff(places.indptr))
-    return (H @ D)[rows, places.indices].astype(places.data.dtype, copy=False)
+def sampled_products_plainly(pattern: Matrix, H: Array, D: Array) -> Array:
+    """`sampled_products` from the full product."""
+    rows = np.repeat(np.arange(len(H)), np.diff(pattern.indptr))
+    return (H @ D)[rows, pattern.indices].astype(pattern.data.dtype, copy=False)
 
 
-@Loop
-def _sample(indptr, indices, H, features, out):
+@CompiledLoop
+def _sample_products(indptr, indices, H, features, out):
     for i in range(len(H)):
-        for place in range(indptr[i], indptr[i + 1]):
-            j = indices[place]
-            total = out[place] * 0
+        for position in range(indptr[i], indptr[i + 1]):
+            j = indices[position]
+            total = out[position] * 0
             for k in range(H.shape[1]):
                 total += H[i, k] * features[j, k]
-            out[place] = total
+            out[position] = total
 
 
 def descend_observed(
     X: Matrix, weights: Array, features: Array, H: Array, n_passes: int, nonnegative: bool
 ) -> tuple[float, float, float]:
-    """Lower ½ Σ w_ij (x_ij - <h_i, f_j>)² over the stored entries of CSR rows, entry by entry of h_i, in place.
+    """Lower ½ Σ w_ij (x_ij - <h_i, f_j>)² over the stored entries of CSR rows, by coordinate descent, in place.
 
-    Returns Σ (curvature · change)² of the first passes, what to compare it with, and the Σ w (x - hf)² reached.
+    Returns Σ (curvature · change)² of the first pass, Σ target² to compare it with, and Σ w (x - hf)² at the end.
     """
     violation, size, misfit = _descend(X.indptr, X.indices, X.data, weights, features, H, n_passes, nonnegative)
     return violation, size, misfit
@@ -44,27 +44,27 @@ def descend_observed(
 def descend_observed_plainly(
     X: Matrix, weights: Array, features: Array, H: Array, n_passes: int, nonnegative: bool
 ) -> tuple[float, float, float]:
-    """`descend_observed`, row by row and coordinate by coordinate."""
+    """`descend_observed`, one row and one coordinate after the other."""
     violation = size = misfit = 0.0
     for i, (begin, end) in enumerate(zip(X.indptr[:-1], X.indptr[1:], strict=True)):
         row, seen, weight = X.data[begin:end], features[X.indices[begin:end]], weights[begin:end]
         for number in range(n_passes):
             for k in range(H.shape[1]):
-                pull = weight * seen[:, k]
-                curvature = pull @ seen[:, k]
+                weighted = weight * seen[:, k]
+                curvature = weighted @ seen[:, k]
                 if curvature <= 0:
                     continue
-                new = H[i, k] + pull @ (row - seen @ H[i]) / curvature
+                new = H[i, k] + weighted @ (row - seen @ H[i]) / curvature
                 new = max(new, 0) if nonnegative else new
                 if number == 0:
                     violation += float(curvature * (new - H[i, k])) ** 2
-                    size += float(pull @ row) ** 2
+                    size += float(weighted @ row) ** 2
                 H[i, k] = new
         misfit += float(weight @ np.square(row - seen @ H[i]))
     return violation, size, misfit
 
 
-@Loop
+@CompiledLoop
 def _descend(indptr, indices, values, weights, features, H, n_passes, nonnegative):
     r = H.shape[1]
     violation = size = misfit = 0.0
@@ -86,10 +86,10 @@ def _descend(indptr, indices, values, weights, features, H, n_passes, nonnegativ
             for k in range(r):
                 slope = curvature = target = H[i, k] * 0
                 for t in range(count):
-                    pull = weight[t] * F[k, t]
-                    slope += pull * residual[t]
-                    curvature += pull * F[k, t]
-                    target += pull * values[begin + t]
+                    weighted = weight[t] * F[k, t]
+                    slope += weighted * residual[t]
+                    curvature += weighted * F[k, t]
+                    target += weighted * values[begin + t]
                 if curvature <= 0:
                     continue
                 new = H[i, k] + slope / curvature

@@ -13,11 +13,11 @@ from deepnmf.solvers.learnt import TiedChain
 
 
 class CNMF(Factorization):
-    """X ≈ A V Z, constrained NMF: labelled samples of one class share one code (Liu & Wu, 2010).
+    """X ≈ A V Z, constrained NMF: labeled samples of one class share one code (Liu & Wu, 2010).
 
-    A is the 0/1 indicator of classes and unlabelled samples, V and Z are nonnegative. ½‖X - A V Z‖² is, but for the
+    A is the 0/1 indicator of classes and unlabeled samples, V and Z are nonnegative. ½‖X - A V Z‖² is, but for the
     scatter within the classes, the loss of NMF on the means of the groups with rows weighted by √count, and that is
-    what is optimised: a class costs as much as one sample. With holes, means are of what was observed, and weigh as
+    what is optimized: a class costs as much as one sample. With holes, means are of what was observed, and weigh as
     much. Without labels it is `NMF`.
 
     Parameters
@@ -26,7 +26,7 @@ class CNMF(Factorization):
         Number of features; "auto" takes it from `factors` given to `fit`, and else, like None, all features.
     init : {"random", "nndsvd", "nndsvda", "nndsvdar", "custom"} or None, default=None
         Start. None is "nndsvda", with random components above min(n_groups, n_features), where n_groups counts classes
-        and unlabelled samples.
+        and unlabeled samples.
     solver : {"cd", "hals", "apg", "pg", "mu"}, default="cd"
         As in `NMF`.
     {tol}

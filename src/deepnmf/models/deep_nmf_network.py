@@ -11,11 +11,11 @@ from deepnmf.solvers.problem import Layerwise
 class DeepNMFNetwork(NetworkClassifier):
     """Layers of NMF with sliding maxima between them and labels on top (Flenner & Hunter).
 
-    Every layer fits the layer below, not the data: with X_0 = X and X_l = p(H_l), all nonnegative, it minimises
+    Every layer fits the layer below, not the data: with X_0 = X and X_l = p(H_l), all nonnegative, it minimizes
 
         E = ½ Σ_l ‖W_l∘(X_{l-1} - H_l Z_l)‖² + (λ/2) ‖L∘(Y - H_m B)‖²
 
-    p replaces each code by its maximum over a window of neighbouring rows of the same group: frames of one
+    p replaces each code by its maximum over a window of neighboring rows of the same group: frames of one
     recording, paragraphs of one document. W masks unobserved entries of X (NaN), L unknown labels. Rows of every
     Z_l have unit norm.
 
@@ -31,11 +31,11 @@ class DeepNMFNetwork(NetworkClassifier):
         labels touch the last layer alone). Its Algorithm 1, one layer after the other without pooling or labels,
         is `MultilayerNMF`.
     label_weight : float, default=1e-3
-        λ, how much a label counts beside the squared error of the data. It shapes the codes of labelled rows; with
+        λ, how much a label counts beside the squared error of the data. It shapes the codes of labeled rows; with
         ``readout="logistic"`` predictions hardly depend on it.
     readout : {"logistic", "head"}, default="logistic"
-        What turns top codes into labels: a logistic regression on the codes that the labelled rows have without
-        their labels, or B itself, as published. With "head", keep `label_weight` small: a large one gives labelled
+        What turns top codes into labels: a logistic regression on the codes that the labeled rows have without
+        their labels, or B itself, as published. With "head", keep `label_weight` small: a large one gives labeled
         rows codes that no other row has, and ruins prediction.
     {init}
     {max_iter}
@@ -64,7 +64,7 @@ class DeepNMFNetwork(NetworkClassifier):
     components_ : array of shape (r_m, n_features)
         Features of the top layer.
     codes_ : list of arrays
-        H_m, or H_1..H_m, of the training rows as fitted: shaped by feedback and, in labelled rows, by the label.
+        H_m, or H_1..H_m, of the training rows as fitted: shaped by feedback and, in labeled rows, by the label.
     reconstruction_err_ : float
         ‖X - H_m Z_m ··· Z_1‖_F over the observed entries. Maxima are no codes of their own rows: a pooled model does
         not reconstruct, and this error says how far it is from it.

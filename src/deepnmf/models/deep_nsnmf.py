@@ -30,7 +30,7 @@ class DeepNSNMF(Factorization):
     components_ : array of shape (r_m, n_features)
         Features of the top layer in input space, with unit norm.
     factors_ : list of arrays
-        Z_1..Z_m, as optimised: smoothing and scaling do not commute.
+        Z_1..Z_m, as optimized: smoothing and scaling do not commute.
     features_ : list of arrays
         C_1..C_m, every layer's features in input space with unit norm, C_l ∝ Z_l S_{l-1} C_{l-1}.
     codes_ : list of arrays

@@ -29,7 +29,7 @@ class ClassScatter(UnresolvedPenalty):
 class DiscriminantNMF(Factorization):
     """NMF whose codes scatter little within classes and much between them, after Fisher (Zafeiriou et al., 2006).
 
-    ½‖X - HZ‖² + (γ/2) Σ_i ‖h_i - m_c‖² - (δ/2) Σ_c n_c ‖m_c - m‖² over the labelled rows, all >= 0, with m_c the class
+    ½‖X - HZ‖² + (γ/2) Σ_i ‖h_i - m_c‖² - (δ/2) Σ_c n_c ‖m_c - m‖² over the labeled rows, all >= 0, with m_c the class
     means and m their overall mean; features count at unit norm. Without labels, or with γ = δ = 0, it is `NMF`.
 
     ``fit(X, y)`` takes one label a sample, numbers or text; -1, None and NaN are unknown ones.

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from deepnmf.arrays import Array, Matrix
 from deepnmf.checks import FLOATS, as_matrices
 from deepnmf.engines import Workers
-from deepnmf.engines.scaling import check_batch, in_units
+from deepnmf.engines.choice import check_batch, in_units
 from deepnmf.masks import check_unmasked
 from deepnmf.models.input_data import EntryWeight, Observed, observed, rows, validated
 from deepnmf.models.parameters import Constraints, complete, offered_if
@@ -97,7 +97,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             problem, whom = self._problem(), type(self).__name__
             data = observed(self, problem, X, entry_weight, reset=True)
             problem.check(data.X, start, whom)
-            with Workers() as workers:  # scikit-learn's neighbours limit BLAS too: only within our limit is that undone
+            with Workers() as workers:  # scikit-learn's neighbors limit BLAS too: only within our limit is that undone
                 engine = rows(problem, data, workers, whom)
                 run.unit, run.degree = engine.unit, problem.degree
                 bound = problem.bind(engine, Known(in_units(data.X, engine.unit), **known), start)

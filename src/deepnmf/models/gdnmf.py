@@ -55,7 +55,7 @@ class GDNMF(Factorization):
         g; "sigmoid" and "softplus" are shifted to pass through 0. With "identity" and "relu" the model is that of
         ``paths="shallow"`` in other variables.
     label_weight : float, default=0.01
-        α; 0 lets the labels decide nothing but the scores. A large weight gives labelled rows codes that others
+        α; 0 lets the labels decide nothing but the scores. A large weight gives labeled rows codes that others
         never have.
     init : {"random", "nndsvd", "nndsvda", "nndsvdar"} or None, default=None
         Start of each layer of the pre-training. None is "nndsvd", with random components above the rank.
@@ -88,7 +88,7 @@ class GDNMF(Factorization):
     shallow_components_ : array of shape (r_m, n_features)
         W; without rows where ``paths="deep"``.
     codes_ : list of arrays
-        G_m as it was optimised, labels and all, or every layer's. Each code is in units of its own root mean square
+        G_m as it was optimized, labels and all, or every layer's. Each code is in units of its own root mean square
         over the training rows, since what it adds to the data depends on its size; with ``paths="shallow"`` it counts
         in features of unit norm, as in `NMF`.
     reconstruction_err_ : float

@@ -15,19 +15,19 @@ from deepnmf.models.parameters import COUNT, WEIGHT, Constraints, Init, RandomSt
 from deepnmf.models.run_control import RunControl
 from deepnmf.objective import GraphPenalty, Known, Penalty, UnresolvedPenalty
 from deepnmf.objective.graphs import EdgeGraph, symmetric
-from deepnmf.objective.neighbours import neighbour_graph
+from deepnmf.objective.neighbors import neighbor_graph
 from deepnmf.solvers import OnSweep
 from deepnmf.solvers.chain_problem import ChainProblem
 
 
 @dataclass(frozen=True)
 class NeighbourGraph(UnresolvedPenalty):
-    """½ λ Tr(HᵀLH), L the Laplacian of a given graph, or of the one that joins each sample to its neighbours."""
+    """½ λ Tr(HᵀLH), L the Laplacian of a given graph, or of the one that joins each sample to its neighbors."""
 
     weight: float
     n_neighbors: int
     joins_samples = True
-    streams = False  # neighbours are found among all rows at once
+    streams = False  # neighbors are found among all rows at once
 
     def resolved(self, known: Known, depth: int) -> Sequence[Penalty]:
         """The graph of the samples."""
@@ -40,24 +40,24 @@ class NeighbourGraph(UnresolvedPenalty):
             raise ValueError(
                 f"n_neighbors is {self.n_neighbors}, but X has {X.shape[0]} samples: each has fewer others than that."
             )
-        return symmetric(neighbour_graph(X, self.n_neighbors, holes=has_holes(X)))
+        return symmetric(neighbor_graph(X, self.n_neighbors, holes=has_holes(X)))
 
 
 class GNMF(Factorization):
-    """NMF whose codes are alike where samples are neighbours (Cai, He, Han & Huang, 2011).
+    """NMF whose codes are alike where samples are neighbors (Cai, He, Han & Huang, 2011).
 
     ½‖X - HZ‖² + ½ λ Tr(HᵀLH), all >= 0: L is the Laplacian of the graph that joins each sample to its nearest
-    neighbours, and features count at unit norm, or the codes would only shrink. With λ = 0 it is `NMF`.
+    neighbors, and features count at unit norm, or the codes would only shrink. With λ = 0 it is `NMF`.
 
     Parameters
     ----------
     {n_components}
     graph_weights : float, default=100.0
-        λ, the paper's default. A sample is drawn to the mean of its neighbours with λ times their number, against 1 to
+        λ, the paper's default. A sample is drawn to the mean of its neighbors with λ times their number, against 1 to
         its own data.
     n_neighbors : int, default=5
-        Neighbours of each sample in the graph; it also joins those whose neighbour it is. Of samples that are equally
-        near, those that come first in X are neighbours.
+        Neighbors of each sample in the graph; it also joins those whose neighbor it is. Of samples that are equally
+        near, those that come first in X are neighbors.
     init : {"nndsvd", "nndsvda", "nndsvdar", "random", "custom"} or None, default=None
         Start; None is "nndsvda".
     {max_iter}
@@ -122,14 +122,14 @@ class GNMF(Factorization):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), nonnegative
-            NaN or a mask (`numpy.ma`) in a dense X marks an entry that was not observed; neighbours are near
+            NaN or a mask (`numpy.ma`) in a dense X marks an entry that was not observed; neighbors are near
             in those that both samples have.
         y : ignored
         graph : sparse matrix or array of shape (n_samples, n_samples), optional
-            Weights >= 0 of the edges between samples, in place of the nearest neighbours; an edge given in one
+            Weights >= 0 of the edges between samples, in place of the nearest neighbors; an edge given in one
             direction counts in both, one of a sample to itself does not count.
         entry_weight : None, "stored", array or sparse matrix of the shape of X
-            As in `NMF`. It needs a graph: neighbours are found among values that count alike.
+            As in `NMF`. It needs a graph: neighbors are found among values that count alike.
         factors : sequence of one array, optional
             Z_1 to start from whatever `init` says. Required by ``init="custom"``.
         codes : array of shape (n_samples, n_components), optional
@@ -139,7 +139,7 @@ class GNMF(Factorization):
         {returns_self}
         """
         if entry_weight is not None and graph is None:
-            raise ValueError("entry_weight needs a graph: neighbours are found only where all entries count alike.")
+            raise ValueError("entry_weight needs a graph: neighbors are found only where all entries count alike.")
         control = RunControl(on_sweep, checkpoint, checkpoint_seconds, (X, graph, entry_weight, factors, codes))
         return self._fit(X, self._start(factors, codes), control, entry_weight, graph=graph)
 

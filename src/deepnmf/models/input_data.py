@@ -8,8 +8,8 @@ from sklearn.utils.validation import check_array, validate_data
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.checks import FLOATS, check_any_observed, check_observed_non_negative
-from deepnmf.engines import Engine, Workers, is_on_cluster, is_streamed, row_source, rows_of
-from deepnmf.engines.scaling import check_bent
+from deepnmf.engines import Engine, Workers, is_on_cluster, is_streamed, make_engine, row_source
+from deepnmf.engines.choice import check_magnitude
 from deepnmf.masks import check_unmasked, mask_of, with_holes
 from deepnmf.solvers.problem import Problem
 
@@ -44,9 +44,9 @@ def observed(model: Any, problem: Problem, X: Matrix, entry_weight: EntryWeight,
 def rows(problem: Problem, data: Observed, workers: Workers, whom: str, unit: float | None = None) -> Engine:
     """Return what passes over the rows, divided by `unit`, or by what makes their size an ordinary one."""
     unit = unit if problem.has_units else 1.0
-    engine = rows_of(*data, workers=workers, nonnegative=problem.nonnegative, unit=unit)
+    engine = make_engine(*data, workers=workers, nonnegative=problem.nonnegative, unit=unit)
     if not problem.has_units:
-        check_bent(engine, whom)
+        check_magnitude(engine, whom)
     return engine
 
 
@@ -68,9 +68,9 @@ def _elsewhere(X: Matrix, problem: Problem, whom: str) -> Matrix | None:
     if is_on_cluster(X):
         if not problem.distributes:
             raise ValueError(f"{whom} as it is set takes no dask arrays: rows depend on each other.")
-        from deepnmf.engines.cluster import checked  # noqa: PLC0415 - dask is imported for its own arrays only
+        from deepnmf.engines.cluster import check_dask_array  # noqa: PLC0415 - dask is imported for its own arrays only
 
-        return checked(X)
+        return check_dask_array(X)
     if isinstance(X, np.memmap) and not problem.streams:
         return None
     source = row_source(X)

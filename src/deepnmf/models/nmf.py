@@ -68,7 +68,7 @@ class NMF(Factorization):
     kkt_residual_ : float
         How far from a stationary point the result is: the larger of ‖∇₊H‖/‖XZᵀ‖ and ‖∇₊Z‖/‖HᵀX‖, with ∇₊ the gradient
         of the objective without what points below 0 at a zero, at the final codes and features in the scale they were
-        optimised in. 0 at a stationary point; absent after a second `partial_fit`.
+        optimized in. 0 at a stationary point; absent after a second `partial_fit`.
     {n_features}
 
     Examples

@@ -1,8 +1,8 @@
-"""WHAT is minimised: the chain of factors, its blocks in Gram form, penalties, smoothing."""
+"""WHAT is minimized: the chain of factors, its blocks in Gram form, penalties, smoothing."""
 
 from deepnmf.objective.activated_objective import ActivatedObjective, ActivatedRows, Slope
 from deepnmf.objective.activations import ACTIVATIONS, Activation
-from deepnmf.objective.chain import Chain, Statistics
+from deepnmf.objective.chain import Chain, Statistics, smooth
 from deepnmf.objective.gram import FactoredGram, FormedGram, Gram
 from deepnmf.objective.graph_penalties import GraphPenalty, Graphs
 from deepnmf.objective.linear import Objective
@@ -21,7 +21,6 @@ from deepnmf.objective.penalties import (
     UnresolvedPenalty,
 )
 from deepnmf.objective.quadratic import FactorTerms, KroneckerTerm, Quadratic
-from deepnmf.objective.smoothing import smooth
 
 __all__ = [
     "ACTIVATIONS",

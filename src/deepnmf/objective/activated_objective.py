@@ -15,7 +15,7 @@ from deepnmf.objective.activations import Activation
 from deepnmf.objective.chain import Chain, Statistics
 from deepnmf.objective.gram import FormedGram
 from deepnmf.objective.graph_penalties import GraphPenalty, Graphs
-from deepnmf.objective.ladder import AtLevels, Backward, Ladder, Trace
+from deepnmf.objective.layer_stack import AtLevels, Backward, LayerStack, Trace
 from deepnmf.objective.penalties import CodePenalty, Penalty, codes_share, factor_share
 from deepnmf.objective.quadratic import FactorTerms, Quadratic, inner
 
@@ -34,7 +34,7 @@ class Slope(NamedTuple):
 
 @dataclass(frozen=True)
 class Pull:
-    """A graph's majoriser on a level of each row's values: ½ d ‖v‖² - g·v, entries weighed by their squared scale."""
+    """A graph's majorizer on a level of each row's values: ½ d ‖v‖² - g·v, entries weighed by their squared scale."""
 
     level: int  # from 0 at the top
     d: Array
@@ -63,7 +63,7 @@ class ActivatedRows:
     """
 
     lowest_gram: Array  # Z_1 Z_1ᵀ
-    upper: Ladder  # of Z_2..Z_m
+    upper: LayerStack  # of Z_2..Z_m
     penalty: CodePenalty
     pulls: tuple[Pull, ...] = ()
 
@@ -138,7 +138,7 @@ class ActivatedObjective:
         penalty = self.code_penalty(chain)
         return ActivatedRows(
             lowest_gram=factors[0] @ factors[0].T,
-            upper=Ladder(tuple(factors[1:]), self.activation),
+            upper=LayerStack(tuple(factors[1:]), self.activation),
             penalty=CodePenalty(penalty.gram.astype(dtype), penalty.l1),
         )
 
@@ -147,7 +147,7 @@ class ActivatedObjective:
         return codes_share(self._others, chain)
 
     def pulls(self, chain: Chain, values: Sequence[Array], products: Sequence[Array]) -> tuple[Pull, ...]:
-        """The graphs' majorisers at values V_l, with their products L V_l, for all rows."""
+        """The graphs' majorizers at values V_l, with their products L V_l, for all rows."""
         found = []
         for penalty, V, LV in zip(self.graphs.penalties, values, products, strict=True):
             d = penalty.graph.curvature.astype(V.dtype)

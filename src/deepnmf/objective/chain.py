@@ -1,3 +1,5 @@
+"""The chain of factors, its features and smoothing, and the statistics of the data that it needs."""
+
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -5,15 +7,14 @@ from functools import cached_property
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.objective.gram import FAINT
-from deepnmf.objective.smoothing import smooth
+from deepnmf.objective.gram import NEGLIGIBLE_NORM
 
 
 @dataclass(frozen=True)
 class Chain:
     """X ≈ H S_m Z_m S_{m-1} ··· S_1 Z_1: the factors, their smoothing, and whether they are nonnegative.
 
-    Data, not behaviour: solvers make a new chain with one factor changed.
+    A chain is immutable: solvers make a new one with one factor changed.
     """
 
     factors: tuple[Array, ...]
@@ -22,7 +23,7 @@ class Chain:
 
     @classmethod
     def of(cls, factors: Sequence[Array], theta: Sequence[float] | None = None, nonnegative: bool = True) -> "Chain":
-        """Make a chain of factors Z_1..Z_m; no smoothing unless asked for."""
+        """Make a chain of factors Z_1..Z_m, by default without smoothing."""
         return cls(tuple(factors), tuple(theta or (0.0,) * len(factors)), nonnegative)
 
     @property
@@ -31,7 +32,7 @@ class Chain:
         return len(self.factors)
 
     def with_factor(self, layer: int, Z: Array) -> "Chain":
-        """Return the chain with Z_{layer+1} replaced; the same one where nothing changed."""
+        """Return the chain with Z_{layer+1} replaced, or this chain if Z is that factor."""
         if Z is self.factors[layer]:
             return self
         return replace(self, factors=(*self.factors[:layer], Z, *self.factors[layer + 1 :]))
@@ -41,7 +42,7 @@ class Chain:
         return smooth(self.factors[layer], self.theta[layer])
 
     def decoder(self, layer: int = -1) -> Array:
-        """S_l C_l, what codes of a layer are multiplied by to give the data."""
+        """S_l C_l: the codes of a layer times this matrix approximate the data."""
         layer %= self.depth
         return self._top_decoder if layer == self.depth - 1 else self._into_input_space(self.smoothed(layer), layer)
 
@@ -50,7 +51,7 @@ class Chain:
         return self._into_input_space(self.smoothed(self.depth - 1), self.depth - 1)
 
     def top_features(self) -> Array:
-        """C_m alone, multiplied from the top so that every product is thin."""
+        """C_m, multiplied from the top, so that every product has few rows."""
         return self._into_input_space(self.factors[-1], self.depth - 1)
 
     def _into_input_space(self, product: Array, layer: int) -> Array:
@@ -59,7 +60,7 @@ class Chain:
         return product
 
     def features(self) -> list[Array]:
-        """C_1..C_m: every layer's features in input space, C_l = Z_l S_{l-1} C_{l-1}."""
+        """C_1..C_m: the features of each layer in input space, C_l = Z_l S_{l-1} C_{l-1}."""
         return list(self._features())
 
     def _features(self) -> Iterator[Array]:
@@ -70,7 +71,7 @@ class Chain:
             yield C
 
     def above(self, layer: int) -> Array | None:
-        """A_l = S_m Z_m ··· Z_{l+1} S_l, from the top codes down to layer l; None where it is the identity."""
+        """A_l = S_m Z_m ··· Z_{l+1} S_l, from the top codes down to layer l; None if it is the identity."""
         if layer == self.depth - 1:
             theta, order = self.theta[layer], len(self.factors[layer])
             return smooth(np.eye(order), theta) if theta else None
@@ -84,14 +85,14 @@ class Chain:
         return [self.smoothed(lower) for lower in range(layer)]
 
     def row_norms(self) -> list[Array]:
-        """‖Z_l[j, :]‖ of every layer; a dead row has the norm 1, for others to be divided by."""
+        """‖Z_l[j, :]‖ of each layer; the norm of a zero row is given as 1, so that it can be divided by."""
         return [1 / inverse_norms(Z) for Z in self.factors]
 
     def with_row_norms(self, norms: Sequence[Array], degree: float) -> "Chain":
-        """The same function of the codes, but for their scale, with other norms of the rows of Z_1..Z_k.
+        """Return the chain with given norms of the rows of Z_1..Z_k: the same function, up to the scale of the codes.
 
-        f(s u) = s^q f(u) stands between layers. V_l ← V_l D_l⁻¹ wants the argument of f divided by the q-th root of
-        D_l: the columns of Z_{l+1} take it.
+        Between layers is a map with f(s u) = s^q f(u). For V_l ← V_l D_l⁻¹, the argument of f is divided by the q-th
+        root of D_l, and so are the columns of Z_{l+1}.
         """
         factors = list(self.factors)
         for layer, wanted in enumerate(norms):
@@ -102,7 +103,7 @@ class Chain:
         return replace(self, factors=tuple(factors))
 
     def with_unit_rows_below(self, degree: float) -> "Chain":
-        """The same function of the codes with unit rows in Z_1..Z_{m-1}."""
+        """Return the chain with unit rows in Z_1..Z_{m-1}, the same function of the codes."""
         return self.with_row_norms([np.ones(len(Z)) for Z in self.factors[:-1]], degree)
 
     def rescaled(self, scales: Sequence[Array]) -> "Chain":
@@ -115,9 +116,9 @@ class Chain:
 
 @dataclass(frozen=True)
 class Statistics:
-    """All that a linear chain needs to know of the data: M = HᵀX, K = HᵀH, h = Hᵀ1, ‖X‖².
+    """The statistics of the data that a linear chain needs: M = HᵀX, K = HᵀH, h = Hᵀ1, ‖X‖².
 
-    `joint` has HᵀLH of each penalty that joins samples: it is no sum over blocks of rows.
+    `joint` contains HᵀLH for each penalty that couples samples, which is not a sum over blocks of rows.
     """
 
     M: Array
@@ -128,6 +129,21 @@ class Statistics:
 
 
 def inverse_norms(features: Array) -> Array:
-    """1/‖row‖; a row that is dead, or nothing beside the largest, keeps its scale."""
+    """1/‖row‖, or 1 for a row that is zero or negligible compared with the largest."""
     norms = np.sqrt(np.einsum("ij,ij->i", features, features))
-    return np.asarray(1 / np.where(norms > FAINT * norms.max(initial=0.0), norms, 1.0))
+    return np.asarray(1 / np.where(norms > NEGLIGIBLE_NORM * norms.max(initial=0.0), norms, 1.0))
+
+
+def smooth(Z: Array, theta: float) -> Array:
+    """S Z with S = (1-θ) I + (θ/r) 1 1ᵀ, without forming S; S is symmetric, so Z S is ``smooth(Z.T).T``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> smooth(np.array([[1.0], [0.0]]), theta=0.5)
+    array([[0.75],
+           [0.25]])
+    """
+    if theta == 0:
+        return Z
+    return (1 - theta) * Z + theta * Z.mean(axis=0)

@@ -1,7 +1,7 @@
 """Symmetric positive semidefinite operators on the rows of a factor.
 
-At layer 1 the matrix on the other side would be p x p, and AᵀKA of a wide layer has only the rank
-of the top one: which products are formed is decided by counting operations.
+At layer 1 the matrix on the right would be p x p, and AᵀKA of a wide layer has only the rank of the top layer. The
+number of operations decides whether a matrix is formed or applied as a product of thin ones.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,13 +12,18 @@ import numpy as np
 
 from deepnmf.arrays import Array
 
-FEW_ROWS = 128  # up to so many, passes over a formed matrix cost less than two thin products, however thin
-FAINT = 1e-15  # of the largest norm: smaller ones are rounding, and who divides by their squares leaves the numbers
-POWER_STEPS, STEADY = 30, 1e-2  # of a power iteration: at most so many, until one changes the norm by less than this
+FEW_ROWS = 128  # for at most so many rows, passes over a formed matrix are always cheaper than two thin products
+NEGLIGIBLE_NORM = (
+    1e-15  # relative to the largest norm: smaller ones are rounding, and a division by their squares may overflow
+)
+POWER_STEPS, POWER_TOLERANCE = (
+    30,
+    1e-2,
+)  # the power iteration's limit of steps, and the relative change at which it ends
 
 
 class Gram(Protocol):
-    """G of a quadratic ½<G Z, Z>, applied without saying how."""
+    """The operator G of a quadratic ½<G Z, Z>."""
 
     def apply(self, Z: Array) -> Array:
         """G Z."""
@@ -26,31 +31,31 @@ class Gram(Protocol):
 
     @property
     def norm(self) -> float:
-        """The largest eigenvalue, as a power iteration finds it."""
+        """The largest eigenvalue, estimated by a power iteration."""
         ...
 
 
-class Follower(Protocol):
-    """Rows of G Z while Z changes a few rows at a time."""
+class RunningProduct(Protocol):
+    """Rows of the product G Z, kept up to date while Z changes a few rows at a time."""
 
     def rows(self, rows: slice) -> Array:
         """(G Z)[rows]."""
         ...
 
-    def moved(self, rows: slice, change: Array) -> None:
-        """Take note that Z[rows] has changed."""
+    def update(self, rows: slice, change: Array) -> None:
+        """Update the product after a change of Z[rows]."""
         ...
 
 
 class LeftGram(Gram, Protocol):
-    """A Gram whose rows can be visited in turn, as coordinate descent does."""
+    """A Gram operator whose rows can be used one block after the other, as coordinate descent does."""
 
-    def between(self, Z: Array, right: Gram) -> Array:
-        """G Z R, the thinnest product first."""
+    def apply_both(self, Z: Array, right: Gram) -> Array:
+        """G Z R, in the cheaper order of products."""
         ...
 
-    def follow(self, Z: Array) -> Follower:
-        """Watch Z."""
+    def running_product(self, Z: Array) -> RunningProduct:
+        """Return the product G Z, to be updated as Z changes."""
         ...
 
     def block(self, rows: slice) -> Array:
@@ -59,15 +64,15 @@ class LeftGram(Gram, Protocol):
 
 
 class FormedGram:
-    """G as a matrix; what curves next to nothing rests."""
+    """G as a matrix, without negligible curvatures."""
 
     def __init__(self, matrix: Array) -> None:
-        self.matrix = resting(matrix, matrix.diagonal().max(initial=0.0))
+        self.matrix = without_negligible_curvature(matrix, matrix.diagonal().max(initial=0.0))
 
     def apply(self, Z: Array) -> Array:
         return self.matrix @ Z
 
-    def between(self, Z: Array, right: Gram) -> Array:
+    def apply_both(self, Z: Array, right: Gram) -> Array:
         return self.matrix @ right.apply(Z.T).T
 
     @cached_property
@@ -77,12 +82,12 @@ class FormedGram:
     def block(self, rows: slice) -> Array:
         return self.matrix[rows, rows]
 
-    def follow(self, Z: Array) -> Follower:
-        return _FormedFollower(self.matrix, Z)
+    def running_product(self, Z: Array) -> RunningProduct:
+        return _FormedProduct(self.matrix, Z)
 
 
 class FactoredGram:
-    """G = AᵀKA of a layer much wider than the top one, applied as Aᵀ(K(A Z))."""
+    """G = AᵀKA of a layer that is much wider than the top one, applied as Aᵀ(K(A Z))."""
 
     def __init__(self, A: Array, K: Array) -> None:
         self.A = A
@@ -92,7 +97,7 @@ class FactoredGram:
     def apply(self, Z: Array) -> Array:
         return self.KA.T @ (self.A @ Z)
 
-    def between(self, Z: Array, right: Gram) -> Array:
+    def apply_both(self, Z: Array, right: Gram) -> Array:
         return self.KA.T @ right.apply((self.A @ Z).T).T
 
     @cached_property
@@ -100,10 +105,10 @@ class FactoredGram:
         return _norm(self.apply, self.A.shape[1])
 
     def block(self, rows: slice) -> Array:
-        return resting(self.A[:, rows].T @ self.KA[:, rows], self._largest)
+        return without_negligible_curvature(self.A[:, rows].T @ self.KA[:, rows], self._largest)
 
-    def follow(self, Z: Array) -> Follower:
-        return _FactoredFollower(self.A, self.KA, self.A @ Z)
+    def running_product(self, Z: Array) -> RunningProduct:
+        return _FactoredProduct(self.A, self.KA, self.A @ Z)
 
 
 class ProductGram:
@@ -126,63 +131,63 @@ class ProductGram:
 
     @property
     def order(self) -> int:
-        """Rows of B."""
+        """The number of rows of B."""
         return len(self.factors[-1])
 
     def form(self) -> FormedGram:
-        """Multiply it out, from the data upwards."""
+        """Form the matrix, starting from the layer next to the data."""
         gram = self.factors[0] @ self.factors[0].T
         for factor in self.factors[1:]:
             gram = factor @ gram @ factor.T
         return FormedGram(gram)
 
     def cost(self) -> int:
-        """Multiplications to apply it to one column."""
+        """The number of multiplications to apply it to one column."""
         return 2 * sum(factor.size for factor in self.factors)
 
     def cost_of_forming(self) -> int:
-        """Multiplications to form it; the first product is symmetric, half the work."""
+        """The number of multiplications to form it; the first product is symmetric and needs half of them."""
         first, *above = self.factors
         return len(first) * first.size // 2 + sum(Z.size * (len(Z) + Z.shape[1]) for Z in above)
 
 
-def resting(gram: Array, largest: float) -> Array:
-    """Zeros for curvatures that are nothing beside the largest: coordinate descent leaves their rows as they are."""
-    faint = np.flatnonzero(gram.diagonal() < FAINT**2 * largest)
-    if not faint.size:
+def without_negligible_curvature(gram: Array, largest: float) -> Array:
+    """Set negligible diagonal entries to zero: coordinate descent does not change rows with zero curvature."""
+    negligible = np.flatnonzero(gram.diagonal() < NEGLIGIBLE_NORM**2 * largest)
+    if not negligible.size:
         return gram
     gram = gram.copy()
-    gram[faint, faint] = 0
+    gram[negligible, negligible] = 0
     return gram
 
 
 def left_gram(A: Array | None, K: Array) -> LeftGram:
-    """AᵀKA, formed unless the layer is so much wider than the top one that two thin products cost less."""
+    """AᵀKA, formed unless the layer is so much wider than the top one that two thin products are cheaper."""
     if A is None:
         return FormedGram(K)
-    return FactoredGram(A, K) if thin_products_pay(*A.shape) else FormedGram(A.T @ K @ A)
+    return FactoredGram(A, K) if is_cheaper_factored(*A.shape) else FormedGram(A.T @ K @ A)
 
 
-def thin_products_pay(top: int, order: int) -> bool:
-    """Whether AᵀKA of a layer of `order` below one of `top` is better applied than formed."""
+def is_cheaper_factored(top: int, order: int) -> bool:
+    """Whether AᵀKA, of size `order` and rank `top`, is cheaper as two thin products."""
     return order > FEW_ROWS and 2 * top < order
 
 
 def left_cost(top: int, order: int) -> int:
-    """Multiplications to apply AᵀKA to one column."""
-    return 2 * top * order if thin_products_pay(top, order) else order**2
+    """The number of multiplications to apply AᵀKA to one column."""
+    return 2 * top * order if is_cheaper_factored(top, order) else order**2
 
 
 def right_gram(factors: Sequence[Array], n_columns: int, n_steps: int) -> Gram:
-    """BBᵀ, formed if `n_steps` applications to `n_columns` columns repay it."""
+    """BBᵀ, formed if that is cheaper for `n_steps` applications to `n_columns` columns."""
     product = ProductGram(factors)
     columns = n_columns * n_steps
-    repaid = product.cost_of_forming() + columns * product.order**2 < columns * product.cost()
-    return product.form() if repaid else product
+    is_cheaper_formed = product.cost_of_forming() + columns * product.order**2 < columns * product.cost()
+    return product.form() if is_cheaper_formed else product
 
 
 def affordable_steps(factors: Sequence[Array], n_columns: int, other_cost: float, budget: float) -> int:
-    """How many applications of `right_gram` to `n_columns` columns, each with something else, a budget allows."""
+    """The number of applications of `right_gram` to `n_columns` columns, each with an other cost, within a budget."""
     if not factors:
         return int(budget / other_cost)
     product = ProductGram(factors)
@@ -191,32 +196,33 @@ def affordable_steps(factors: Sequence[Array], n_columns: int, other_cost: float
     return int(max(formed, applied))
 
 
-class _FormedFollower:
+class _FormedProduct:
     def __init__(self, matrix: Array, Z: Array) -> None:
         self._matrix, self._Z = matrix, Z
 
     def rows(self, rows: slice) -> Array:
         return self._matrix[rows] @ self._Z
 
-    def moved(self, rows: slice, change: Array) -> None:
-        """Z is read again at each visit."""
+    def update(self, rows: slice, change: Array) -> None:
+        """Nothing to update: the rows are computed from Z when they are asked for."""
 
 
-class _FactoredFollower:
+class _FactoredProduct:
     def __init__(self, A: Array, KA: Array, AZ: Array) -> None:
         self._A, self._KA, self._AZ = A, KA, AZ
 
     def rows(self, rows: slice) -> Array:
         return self._KA[:, rows].T @ self._AZ
 
-    def moved(self, rows: slice, change: Array) -> None:
+    def update(self, rows: slice, change: Array) -> None:
         self._AZ += self._A[:, rows] @ change
 
 
 def _norm(apply: Callable[[Array], Array], order: int) -> float:
-    """From below: who steps by it must see that the step descends.
+    """The largest eigenvalue, estimated from below: a solver must check that a step of this size descends.
 
-    Sums of rows are near the leading vector of what is nonnegative; the rest of the start is for what is not.
+    The start is near the vector of ones, which is near the leading eigenvector of a nonnegative matrix; the noise is
+    for other matrices.
     """
     v = 1 + 0.1 * np.random.default_rng(0).standard_normal((order, 1))
     v /= np.linalg.norm(v)
@@ -226,7 +232,7 @@ def _norm(apply: Callable[[Array], Array], order: int) -> float:
         before, value = value, float(np.linalg.norm(v))
         if value == 0:
             return 0.0
-        if abs(value - before) <= STEADY * value:
+        if abs(value - before) <= POWER_TOLERANCE * value:
             break
         v /= value
     return value

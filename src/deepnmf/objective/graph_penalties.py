@@ -65,7 +65,7 @@ def _check_plain(chain: Chain) -> None:
 
 @dataclass(frozen=True)
 class Coupling:
-    """The majorised graphs in one sweep: rows of group g add ½ h grams[g] hᵀ - h·pull to their problem."""
+    """The majorized graphs in one sweep: rows of group g add ½ h grams[g] hᵀ - h·pull to their problem."""
 
     pull: Array
     groups: Array
@@ -94,7 +94,7 @@ class Graphs:
         return [penalty.weight * penalty.metric(chain) for penalty in self.penalties]
 
     def coupling(self, metrics: Sequence[Array], H: Array, products: Sequence[Array]) -> Coupling:
-        """The majoriser at codes H, with their products."""
+        """The majorizer at codes H, with their products."""
         groups, curvatures = self._groups
         pull = np.zeros_like(H)
         for a, (S, LH) in enumerate(zip(metrics, products, strict=True)):

@@ -1,8 +1,9 @@
-"""Who belongs to whom among the samples: operators on whole code arrays, never a dense n x n.
+"""Graphs on the samples, as operators on arrays of all codes, without a dense n x n matrix.
 
-A graph is its Laplacian L. It couples samples across blocks of rows, so the codes' problem sees it through a majoriser:
-with L ⪯ diag(d), ½ Tr(HᵀLH) is at most its tangent at the last sweep's codes plus ½ Σ_i d_i ‖h_i - last h_i‖². Every
-row is then a problem of its own again, and lowering all of them lowers the penalty itself.
+A graph is given by its Laplacian L. It couples samples of different blocks, so the problem of the codes uses a
+majorizer: with L ⪯ diag(d), ½ Tr(HᵀLH) is at most its tangent at the codes of the last sweep plus
+½ Σ_i d_i ‖h_i - last h_i‖². The rows are then independent problems again, and a step that lowers all of them lowers the
+penalty too.
 """
 
 from collections.abc import Sequence
@@ -19,11 +20,11 @@ LabelGraphKind = Literal["binary", "rbf", "dot"]
 
 
 class Graph(Protocol):
-    """L, as what it does to codes."""
+    """The Laplacian L of a graph, as an operator on codes."""
 
     @property
     def curvature(self) -> Array:
-        """d, one number a sample, with L ⪯ diag(d)."""
+        """d, one number per sample, with L ⪯ diag(d)."""
         ...
 
     def product(self, H: Array) -> Array:
@@ -33,29 +34,29 @@ class Graph(Protocol):
 
 @dataclass(frozen=True)
 class ClassMeans:
-    """Means of codes over the samples of each class, by class sums: O(n r) time, and memory for the means alone."""
+    """Means of codes over the samples of each class, in O(n r) time and with memory for the means only."""
 
-    places: Array  # each sample's class, -1 where it is unknown
+    places: Array  # the index of each sample's class, -1 if it is unknown
 
     @cached_property
     def known(self) -> Array:
-        """1 where the class is known, else 0."""
+        """1 if the class of a sample is known, otherwise 0."""
         return (self.places >= 0).astype(np.float64)
 
     @cached_property
     def counts(self) -> Array:
-        """Samples in each class."""
+        """The number of samples of each class."""
         return np.bincount(self.places[self.places >= 0]).astype(np.float64)
 
     def of_classes(self, H: Array) -> Array:
-        """One row a class; a class of nobody has zeros."""
+        """The mean of each class, one row per class; zeros for a class without samples."""
         sums = self._indicator @ H
         return np.asarray(sums / np.maximum(self.counts, 1)[:, None], dtype=H.dtype)
 
     def of_samples(self, H: Array) -> Array:
-        """Each sample's class mean; zeros where the class is unknown."""
+        """The mean of each sample's class; zeros if the class is unknown."""
         means = np.vstack([self.of_classes(H), np.zeros((1, H.shape[1]), H.dtype)])
-        return means[self.places]  # -1 is the last
+        return means[self.places]  # -1 is the index of the row of zeros
 
     @cached_property
     def _indicator(self) -> Matrix:
@@ -66,13 +67,13 @@ class ClassMeans:
 
 @dataclass(frozen=True)
 class LabelGraph:
-    """An edge of weight 1 between any two samples of one known class: (LH)_i = n_c (h_i - class mean)."""
+    """An edge of weight 1 between any two samples of the same known class: (LH)_i = n_c (h_i - class mean)."""
 
     means: ClassMeans
 
     @cached_property
     def curvature(self) -> Array:
-        """n_c, the largest eigenvalue of the class's own block; 0 where there is no edge."""
+        """n_c, the largest eigenvalue of the block of the class; 0 for samples without edges."""
         sizes = np.append(self.means.counts, 0.0)[self.means.places]
         return np.where(sizes > 1, sizes, 0.0)
 
@@ -94,26 +95,26 @@ class FisherScatter:
 
     @property
     def curvature(self) -> Array:
-        """γ: what lies between only bends down."""
+        """γ: the scatter between classes only adds negative curvature."""
         return self.within * self.means.known
 
     def product(self, H: Array) -> Array:
         """L H."""
         classes = self.means.of_samples(H)
         overall = (self.means.known @ H / max(self.means.known.sum(), 1.0)).astype(H.dtype)
-        apart = self.within * (H - classes) - self.between * (classes - overall)
-        return apart * self.means.known[:, None].astype(H.dtype)
+        product = self.within * (H - classes) - self.between * (classes - overall)
+        return product * self.means.known[:, None].astype(H.dtype)
 
 
 @dataclass(frozen=True)
 class EdgeGraph:
-    """Symmetric weights >= 0 of edges, sparse, without self edges."""
+    """Edges with sparse symmetric weights >= 0, without self-edges."""
 
     weights: Matrix
 
     @cached_property
     def degrees(self) -> Array:
-        """D, the sum of each sample's weights."""
+        """D, the sum of the weights of each sample."""
         return np.asarray(self.weights.sum(axis=1), dtype=np.float64).ravel()
 
     @property
@@ -130,7 +131,7 @@ class EdgeGraph:
 
 @dataclass(frozen=True)
 class DotGraph:
-    """Edges x_i·x_j within each known class, X >= 0, through products with X_c alone."""
+    """Edges with weights x_i·x_j within each known class, X >= 0, applied by products with X_c."""
 
     X: Matrix
     places: Array
@@ -143,15 +144,15 @@ class DotGraph:
 
     @cached_property
     def _degrees(self) -> Array:
-        """Sums of weights, a sample's edge to itself among them: it cancels in L."""
+        """The sums of weights including self-edges, which cancel in L."""
         return self._weighted(np.ones((len(self.places), 1)))[:, 0]
 
     @cached_property
     def curvature(self) -> Array:
-        """2 D without self edges (Gershgorin)."""
+        """2 D without self-edges (Gershgorin)."""
         squares = self.X.multiply(self.X) if sparse.issparse(self.X) else np.square(self.X)
-        itself = np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
-        return np.maximum(2 * (self._degrees - np.where(self.places >= 0, itself, 0.0)), 0.0)
+        self_weights = np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
+        return np.maximum(2 * (self._degrees - np.where(self.places >= 0, self_weights, 0.0)), 0.0)
 
     def product(self, H: Array) -> Array:
         """L H."""
@@ -168,15 +169,15 @@ class DotGraph:
 
 
 def label_graph(kind: LabelGraphKind, X: Matrix, places: Array) -> Graph:
-    """The graph of one attribute: who shares a class, and for "rbf" and "dot" how alike they are."""
+    """The graph of one attribute: edges within classes, for "rbf" and "dot" weighted by similarity."""
     if kind == "binary":
         return LabelGraph(ClassMeans(places))
     return DotGraph(X, places) if kind == "dot" else EdgeGraph(_rbf_weights(X, places))
 
 
 def _rbf_weights(X: Matrix, places: Array) -> Matrix:
-    """exp(-‖x_i - x_j‖²/2σ²) within classes, a block each, with σ² the mean squared distance there."""
-    from sklearn.metrics.pairwise import euclidean_distances  # noqa: PLC0415 - loaded where it is used
+    """exp(-‖x_i - x_j‖²/2σ²) within classes, with σ² the mean squared distance within classes."""
+    from sklearn.metrics.pairwise import euclidean_distances  # noqa: PLC0415 - imported only if it is needed
 
     members = [np.flatnonzero(places == place) for place in np.unique(places[places >= 0])]
     squares = [euclidean_distances(X[rows], squared=True).astype(np.float64) for rows in members]
@@ -187,18 +188,18 @@ def _rbf_weights(X: Matrix, places: Array) -> Matrix:
 
 
 def _blocks_on_rows(blocks: Sequence[Array], members: Sequence[Array], n_samples: int) -> Matrix:
-    """A sparse matrix with dense blocks where rows and columns of the same members meet."""
-    rows = [np.repeat(who, len(who)) for who in members] or [np.empty(0, int)]
-    columns = [np.tile(who, len(who)) for who in members] or [np.empty(0, int)]
+    """A sparse matrix with a dense block for the rows and columns of each list of members."""
+    rows = [np.repeat(indices, len(indices)) for indices in members] or [np.empty(0, int)]
+    columns = [np.tile(indices, len(indices)) for indices in members] or [np.empty(0, int)]
     entries = [block.ravel() for block in blocks] or [np.empty(0)]
     places = (np.concatenate(rows), np.concatenate(columns))
     return sparse.coo_array((np.concatenate(entries), places), shape=(n_samples, n_samples))
 
 
 def symmetric(weights: Matrix) -> Matrix:
-    """max(A, Aᵀ) without self edges."""
+    """max(A, Aᵀ) without self-edges."""
     weights = sparse.coo_array(weights)
-    apart = weights.row != weights.col
-    edges = (weights.data[apart], (weights.row[apart], weights.col[apart]))
-    one_way = sparse.csr_array(edges, shape=weights.shape)
-    return one_way.maximum(one_way.T).tocsr()
+    off_diagonal = weights.row != weights.col
+    edges = (weights.data[off_diagonal], (weights.row[off_diagonal], weights.col[off_diagonal]))
+    directed = sparse.csr_array(edges, shape=weights.shape)
+    return directed.maximum(directed.T).tocsr()

@@ -83,7 +83,7 @@ class Penalty(UnresolvedPenalty):
         return CodePenalty(np.zeros((order, order)))
 
     def on_factor(self, chain: Chain, layer: int, stats: Statistics) -> FactorTerms:
-        """Its share of a factor's problem; a majoriser where it is not quadratic itself."""
+        """Its share of a factor's problem; a majorizer where it is not quadratic itself."""
         return FactorTerms()
 
     @abstractmethod
@@ -213,7 +213,7 @@ class SquaredL1Codes(LayerPenalty):
 class UnitScaleSquaredL1Codes(LayerPenalty):
     """The same, alone: features count as if they had unit norm, ½ λ cᵀKc with c_k = ‖(S_m C_m)[k, :]‖.
 
-    In a factor it is majorised by K + λ diag((Kc)/c), exact at the current one.
+    In a factor it is majorized by K + λ diag((Kc)/c), exact at the current one.
     """
 
     parameter = "code_penalty"

@@ -67,8 +67,8 @@ class FactorTerms:
 class Quadratic:
     """A block of a linear chain: a sum of terms left Z right, and a linear term.
 
-    ½<GA Z GB, Z> + ½ ridge ‖Z‖² + ½ Σ_k ρ_k (Σ_j Z_kj)² + Σ ½<left Z right, Z> - <F, Z>. Columns of Z do not meet
-    unless GB (`right`), ρ (`row_sums`) or a Kronecker term joins them.
+    ½<GA Z GB, Z> + ½ ridge ‖Z‖² + ½ Σ_k ρ_k (Σ_j Z_kj)² + Σ ½<left Z right, Z> - <F, Z>. Columns of Z are independent
+    unless GB (`right`), ρ (`row_sums`) or a Kronecker term couples them.
     """
 
     left: LeftGram
@@ -80,12 +80,12 @@ class Quadratic:
 
     @property
     def columns_are_free(self) -> bool:
-        """Whether each column of Z is a problem of its own."""
+        """Whether the columns of Z are independent problems."""
         return self.right is None and self.row_sums is None and not self.kronecker
 
     def curvature(self, Z: Array) -> Array:
         """The Hessian applied to Z."""
-        product = self.left.apply(Z) if self.right is None else self.left.between(Z, self.right)
+        product = self.left.apply(Z) if self.right is None else self.left.apply_both(Z, self.right)
         if self.ridge:
             product = product + self.ridge * Z
         if self.row_sums is not None:
@@ -95,21 +95,21 @@ class Quadratic:
         return product
 
     def gradient(self, Z: Array) -> Array:
-        """The slope at Z."""
+        """The gradient at Z."""
         return self.curvature(Z) - self.linear
 
     @cached_property
     def lipschitz(self) -> float:
-        """The largest curvature, or a number above it."""
+        """An estimate of the largest curvature."""
         joint = self.left.norm * (1.0 if self.right is None else self.right.norm)
         coupled = 0.0 if self.row_sums is None else float(self.row_sums.max()) * self.linear.shape[1]
         return joint + self.ridge + coupled + sum(term.norm for term in self.kronecker)
 
     def columns(self, columns: slice) -> "Quadratic":
-        """Restrict to some columns, which must be free."""
+        """The problem of some columns, which must be independent of the others."""
         return Quadratic(self.left, self.linear[:, columns], ridge=self.ridge)
 
 
 def inner(first: Array, second: Array) -> float:
-    """<A, B>, without a temporary."""
+    """<A, B>, without a temporary array."""
     return float(np.einsum("ij,ij->", first, second, dtype=np.float64))

@@ -1,7 +1,7 @@
-"""Terms of an energy as functions of one nonnegative array, the others fixed.
+"""Terms of an energy as functions of one nonnegative array, with all others fixed.
 
-A gradient is split into what pulls the array up and what pulls it down, both nonnegative: their ratio is the
-multiplicative step, their difference the gradient.
+A gradient is `down` - `up`: the nonnegative parts that decrease and increase the array in a descent step.
+Multiplicative updates use their ratio.
 """
 
 from collections.abc import Sequence
@@ -11,12 +11,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.objective.pooling import Pooling
 from deepnmf.objective.quadratic import inner
 
 
 class Pulls(NamedTuple):
-    """The gradient, `down` - `up`."""
+    """The gradient as a difference of nonnegative parts, `down` - `up`."""
 
     up: Array
     down: Array
@@ -30,7 +29,7 @@ class Term(Protocol):
         ...
 
     def pulls(self, V: Array) -> Pulls:
-        """Its gradient, split."""
+        """Its gradient, split into `up` and `down`."""
         ...
 
 
@@ -49,8 +48,8 @@ class Sum:
 
 
 @dataclass(frozen=True)
-class Unfelt:
-    """A term that counts and does not pull."""
+class ValueOnly:
+    """A term that is part of the value but not of the gradient."""
 
     term: Term
 
@@ -58,15 +57,15 @@ class Unfelt:
         return self.term.value(V)
 
     def pulls(self, V: Array) -> Pulls:
-        nothing = np.zeros_like(V)
-        return Pulls(nothing, nothing)
+        zero = np.zeros_like(V)
+        return Pulls(zero, zero)
 
 
 @dataclass(frozen=True)
 class GramFit:
     """½‖X - V D‖² through F = X Dᵀ, G = D Dᵀ and ‖X‖².
 
-    It serves both sides of a layer: V = H with D = Z, and V = Zᵀ with D = Hᵀ and X transposed.
+    It is used for both sides of a layer: V = H with D = Z, and V = Zᵀ with D = Hᵀ and Xᵀ.
     """
 
     target: Array
@@ -81,24 +80,8 @@ class GramFit:
 
 
 @dataclass(frozen=True)
-class PooledFit:
-    """½‖p(V) - T‖²: how well the layer above, T = H_{l+1} Z_{l+1}, fits the maxima of the codes V below it."""
-
-    pooling: Pooling
-    target: Array
-
-    def value(self, V: Array) -> float:
-        residual = self.pooling(V).maxima - self.target
-        return 0.5 * inner(residual, residual)
-
-    def pulls(self, V: Array) -> Pulls:
-        pooled = self.pooling(V)
-        return Pulls(pooled.route_back(self.target), pooled.route_back(pooled.maxima))
-
-
-@dataclass(frozen=True)
 class Labels:
-    """Y of the rows whose labels are known, and λ, the weight of a label."""
+    """The one-hot labels Y of the labeled rows, and their weight λ."""
 
     rows: Array
     one_hot: Array
@@ -116,7 +99,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class LabelFit:
-    """(λ/2)‖L∘(Y - V B)‖²: how well the codes V of the labelled rows, times B, give their labels."""
+    """(λ/2)‖L∘(Y - V B)‖²: how well the codes V of the labeled rows, times B, fit their labels."""
 
     labels: Labels
     head: Array

@@ -1,8 +1,8 @@
 """½‖X - Ĝ_1 S_1 F̂_1 - G W‖² + (α/2)‖Q∘(Y - Ĝ_1 U - G V)‖²: its value and every gradient, by the chain rule.
 
 Ĝ_1 = g(··· g(G S^R_m) ··· S^R_2) and F̂_1 = g(S^L_2 ··· g(S^L_m F)). X and Y are linear in B = [Ĝ_1, G]: X ≈ B E with
-E = [S_1 F̂_1; W], Y ≈ B P with P = [U; V]. The codes G meet the data in X Eᵀ, everything else in BᵀX and BᵀB, so
-nothing here is ever as large as X. A part that a model does not have has no rows or no columns.
+E = [S_1 F̂_1; W], Y ≈ B P with P = [U; V]. The codes G need only X Eᵀ of the data, everything else only BᵀX and BᵀB, so
+no array here is as large as X. A part that a model does not have is an array without rows or without columns.
 """
 
 from dataclasses import dataclass, replace
@@ -13,32 +13,32 @@ import numpy as np
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.objective.gram import FormedGram
-from deepnmf.objective.ladder import Backward, Ladder, Trace
+from deepnmf.objective.layer_stack import Backward, LayerStack, Trace
 from deepnmf.objective.quadratic import Quadratic, inner
 
 
 @dataclass(frozen=True)
 class TwoSided:
-    """All variables but the codes.
+    """All variables except the codes.
 
     `features` holds S^R_2..S^R_m, `basis` the transposes of S^L_2..S^L_m: its rows are the columns of F. `head` is P.
     """
 
-    features: Ladder
+    features: LayerStack
     S: Array
-    basis: Ladder
+    basis: LayerStack
     F: Array
     W: Array
     head: Array
 
     @property
     def n_deep(self) -> int:
-        """How many columns of B are Ĝ_1's."""
+        """The number of columns of Ĝ_1 in B."""
         return len(self.S)
 
     @cached_property
     def basis_trace(self) -> Trace:
-        """The basis side, one row a column of X."""
+        """The forward pass of the basis side, with one row per column of X."""
         return self.basis.trace(self.F.T)
 
     @cached_property
@@ -70,9 +70,9 @@ def stacked(trace: Trace, n_shallow: int) -> Array:
 
 @dataclass(frozen=True)
 class TwoSidedSums:
-    """All that the variables beside the codes need to know of the rows.
+    """The sums over rows that the variables other than the codes need.
 
-    M = BᵀX, K = BᵀB, and of the labelled rows N = BᵀY, J = BᵀQB; ‖X‖² and ‖Y‖², the number of labels.
+    M = BᵀX, K = BᵀB, and over the labeled rows N = BᵀY, J = BᵀQB; ‖X‖², and ‖Y‖², the number of labels.
     """
 
     M: Array
@@ -105,7 +105,7 @@ class TwoSidedSums:
         return Quadratic(FormedGram(model.S.T @ gram @ model.S), model.S.T @ linear)
 
     def head_block(self) -> Quadratic:
-        """The problem of P but for its weight, equations (12) and (13)."""
+        """The problem of P up to its weight, equations (12) and (13)."""
         return Quadratic(FormedGram(self.J), self.N)
 
     def _deep(self, model: TwoSided) -> tuple[Array, Array]:
@@ -121,7 +121,7 @@ def _half_square(sqnorm: float, cross: Array, gram: Array, Z: Array) -> float:
 
 @dataclass(frozen=True)
 class Rows:
-    """A block of rows as its codes see it: B's target X Eᵀ + αY Pᵀ, and which rows have a label."""
+    """The data of a block of rows in the problem of its codes: the target X Eᵀ + αY Pᵀ of B, and the labeled rows."""
 
     target: Array
     known: Array
@@ -129,10 +129,10 @@ class Rows:
 
 @dataclass(frozen=True)
 class Point:
-    """Codes of a block of rows and what follows from them.
+    """Codes of a block of rows, and the values computed from them.
 
-    `pull` is the part of the gradient in B that grows with B, B(EEᵀ + αQPPᵀ); `values` are the rows' losses but for
-    what does not depend on the codes.
+    `pull` is the part of the gradient in B that is linear in B, B(EEᵀ + αQPPᵀ); `values` are the losses of the rows up
+    to terms that do not depend on the codes.
     """
 
     trace: Trace
@@ -146,7 +146,7 @@ class Point:
         return self.trace.values[0]
 
     def where(self, rows: Array, other: "Point") -> "Point":
-        """Take some rows from here, the rest from another point."""
+        """Combine the selected rows of this point with the other rows of another point."""
         if rows.all():
             return self
         column = rows[:, None]
@@ -160,9 +160,9 @@ class Point:
 
 @dataclass(frozen=True)
 class CodesProblem:
-    """The problem of each row of codes, everything else fixed; arrays are of the data's own type."""
+    """The problem of each row of codes, with everything else fixed; arrays have the dtype of the data."""
 
-    features: Ladder
+    features: LayerStack
     decoder: Array
     gram: Array
     head: Array
@@ -175,14 +175,16 @@ class CodesProblem:
         E = model.decoder
         factors = [Z.astype(dtype, copy=False) for Z in model.features.factors]
         decoder, gram, head = (Z.astype(dtype, copy=False) for Z in (E, E @ E.T, model.head))
-        return cls(Ladder(tuple(factors), model.features.activation), decoder, gram, head, label_weight, len(model.W))
+        return cls(
+            LayerStack(tuple(factors), model.features.activation), decoder, gram, head, label_weight, len(model.W)
+        )
 
     def rows(self, X_b: Matrix, Y_b: Array, known: Array) -> Rows:
-        """See a block of rows: its one product with X."""
+        """The target of a block of rows, by its only product with X."""
         return Rows(X_b @ self.decoder.T + self.label_weight * (Y_b @ self.head.T), known)
 
     def at(self, codes: Array, rows: Rows) -> Point:
-        """Evaluate the rows' losses."""
+        """Evaluate the losses of the rows."""
         trace = self.features.trace(codes)
         B = stacked(trace, self.n_shallow)
         pull = B @ self.gram
@@ -191,7 +193,7 @@ class CodesProblem:
         return Point(trace, B, pull, np.einsum("ij,ij->i", B, 0.5 * pull - rows.target))
 
     def backward(self, point: Point, in_B: Array) -> Backward:
-        """Carry a gradient in B up to the codes, equations (8) and (10)."""
+        """Propagate a gradient in B to the codes, equations (8) and (10)."""
         n_deep = in_B.shape[1] - self.n_shallow
         found = self.features.backward(point.trace, in_B[:, :n_deep])
         return found._replace(top=found.top + in_B[:, n_deep:]) if self.n_shallow else found

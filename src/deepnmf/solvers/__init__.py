@@ -1,4 +1,4 @@
-"""HOW it is minimised: one loop, steps for blocks, starts, layer-wise pre-training."""
+"""HOW it is minimized: one loop, steps for blocks, starts, layer-wise pre-training."""
 
 from deepnmf.solvers.activated_descent import ActivatedDescent, ActivatedState
 from deepnmf.solvers.activated_encoding import ActivatedEncoder

@@ -8,7 +8,7 @@ import numpy as np
 from deepnmf.arrays import Array
 from deepnmf.engines import Block, Engine, Sums
 from deepnmf.objective import ActivatedRows, Activation, CodePenalty
-from deepnmf.objective.ladder import Ladder
+from deepnmf.objective.layer_stack import LayerStack
 from deepnmf.solvers.encoding import solve_rows
 from deepnmf.solvers.row_descent import descend_rows, first_step_sizes
 
@@ -45,7 +45,7 @@ class ActivatedEncoder:
     @cached_property
     def _problem(self) -> ActivatedRows:
         lowest = self.decoders[0]
-        return ActivatedRows(lowest @ lowest.T, Ladder(self.decoders[1:], self.activation), self.penalty)
+        return ActivatedRows(lowest @ lowest.T, LayerStack(self.decoders[1:], self.activation), self.penalty)
 
     @cached_property
     def _batch(self) -> int:

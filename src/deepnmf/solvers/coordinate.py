@@ -27,17 +27,17 @@ def descend_columns(Z: Array, gram: Array, linear: Array, n_passes: int) -> tupl
 def _descend_by_blocks(Z: Array, problem: Quadratic, n_passes: int) -> tuple[Array, float]:
     """Visit a block of rows at a time: what the others contribute is one product with few rows."""
     Z = Z.copy()
-    follower = problem.left.follow(Z)
+    running = problem.left.running_product(Z)
     blocks = [slice(start, min(start + ROWS_AT_ONCE, len(Z))) for start in range(0, len(Z), ROWS_AT_ONCE)]
     grams = [problem.left.block(rows) for rows in blocks]
     violation = 0.0
     for number in range(n_passes):
         for rows, gram in zip(blocks, grams, strict=True):
-            target = problem.linear[rows] - follower.rows(rows) + gram @ Z[rows]
+            target = problem.linear[rows] - running.rows(rows) + gram @ Z[rows]
             new, move = _visit_block(Z[rows], _with_ridge(gram, problem.ridge), target, problem, rows)
             change = new - Z[rows]
             Z[rows] = new
-            follower.moved(rows, change)
+            running.update(rows, change)
             violation += 0.0 if number else move
     return Z, violation
 

@@ -154,6 +154,6 @@ def linear_descent(engine: Engine, objective: Objective, solver: Solver) -> Chai
     """Sweeps of a linear chain, its samples coupled or not, much of them observed or little."""
     if objective.graphs:
         return CoupledDescent(engine, objective, solver)
-    if engine.stores_little and not objective.penalties:
+    if engine.is_sparsely_observed and not objective.penalties:
         return ObservedDescent(engine, objective, solver)
     return ChainDescent(engine, objective, solver)

@@ -9,7 +9,7 @@ import numpy as np
 from deepnmf.arrays import Array
 from deepnmf.engines import Block, Engine, Sums
 from deepnmf.engines.blocks import DENSE_ROWS, NormalEquations
-from deepnmf.kernels import descend_rows, finish_rows
+from deepnmf.kernels import descend_rows, polish_rows
 from deepnmf.objective import CodePenalty
 
 MOST_PASSES = 2000
@@ -85,7 +85,7 @@ def solve_rows(gram: Array, F: Array) -> Array:
         return units[:, None] * solve_rows(gram, F / units[:, None])
     gram, F = (np.ascontiguousarray(array, dtype=F.dtype) for array in (gram, F))
     H, _ = descend_rows(np.zeros_like(F), gram, F, WARM_PASSES)
-    open_rows = ~finish_rows(H, gram, F, TOLERANCE)
+    open_rows = ~polish_rows(H, gram, F, TOLERANCE)
     if open_rows.any():
         H[open_rows], _ = descend_rows(H[open_rows], gram, F[open_rows], MOST_PASSES, TOLERANCE)
     return H

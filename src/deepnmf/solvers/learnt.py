@@ -143,7 +143,7 @@ class LinearChain:
         return description, arrays
 
     def layer_decoder(self, layer: int) -> Array:
-        """S_l Z_l between the scaled codes of two neighbouring layers."""
+        """S_l Z_l between the scaled codes of two neighboring layers."""
         D = self.code_scales[layer][:, None] * self.chain.smoothed(layer)
         return D if layer == 0 else D / self.code_scales[layer - 1]
 
@@ -234,7 +234,7 @@ class GreedyChain(LinearChain):
         """Codes of the first layer, then of the second given these, and so on."""
         for below in range(layer + 1):
             codes = self.loss.encode(engine, self.layer_decoder(below), self.code_penalties[below])
-            engine = engine.upon(codes) if below < layer else engine
+            engine = engine.for_codes(codes) if below < layer else engine
         return codes
 
 
@@ -246,7 +246,9 @@ class GreedyNonlinearChain(NonlinearChain):
         """Codes of the first layer; f⁻¹ of them is what the second is fitted to, and so on."""
         for below in range(layer + 1):
             codes = self.loss.encode(engine, self.layer_decoder(below), self.code_penalties[below])
-            engine = engine.upon(self.activation.inverse(codes, self.chain.nonnegative)) if below < layer else engine
+            engine = (
+                engine.for_codes(self.activation.inverse(codes, self.chain.nonnegative)) if below < layer else engine
+            )
         return codes
 
 

@@ -9,9 +9,8 @@ from deepnmf.arrays import Array
 from deepnmf.engines import Engine
 from deepnmf.objective import CodePenalty, Objective
 from deepnmf.objective.chain import inverse_norms
-from deepnmf.objective.network_energy import Network, NetworkEnergy
-from deepnmf.objective.pooling import Pooling
-from deepnmf.objective.terms import Labels, Sum, Unfelt
+from deepnmf.objective.network_energy import Network, NetworkEnergy, Pooling
+from deepnmf.objective.terms import Labels, Sum, ValueOnly
 from deepnmf.solvers.descent import ROUNDING, without_zeros
 from deepnmf.solvers.encoding import encode_rows, solve_rows
 from deepnmf.solvers.multiplicative import lowered, lowered_unit_columns, unit_columns
@@ -67,7 +66,7 @@ class NetworkDescent:
         network = network.with_factor(layer, factor.Z.T)
         own, above = rows.on_codes(network.factors[layer]), self.energy.above(network, layer)
         feels_above = self._backprop or layer == network.depth - 1
-        codes = lowered(network.codes[layer], Sum((own, above if feels_above else Unfelt(above))))
+        codes = lowered(network.codes[layer], Sum((own, above if feels_above else ValueOnly(above))))
         return network.with_codes(layer, codes.Z), own.value(codes.Z), max(factor.violation, codes.violation)
 
 
@@ -96,7 +95,7 @@ def layerwise_start(
     rows = engine if given else engine.filled()
     for layer in range(len(given), len(sizes)):
         if layer:
-            rows = engine.upon(poolings[layer - 1](codes[-1]).maxima)
+            rows = engine.for_codes(poolings[layer - 1](codes[-1]).maxima)
         H, Z, _ = plan.fit_layer(rows, sizes[layer], 0.0, Objective(), layer + 1)
         scale = inverse_norms(Z)
         codes.append((H / scale).astype(engine.dtype, copy=False))
@@ -120,4 +119,4 @@ def encoded_layers(engine: Engine, factors: Sequence[Array], poolings: Sequence[
         codes = encode_rows(rows, Z, CodePenalty(np.zeros((len(Z), len(Z)))))
         yield codes
         if layer + 1 < len(factors):
-            rows = engine.upon(poolings[layer](codes).maxima)
+            rows = engine.for_codes(poolings[layer](codes).maxima)

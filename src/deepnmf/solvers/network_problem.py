@@ -15,9 +15,8 @@ from deepnmf.labels import UNKNOWN, KnownLabels, described_classes, one_hot, res
 from deepnmf.layout import Arrays, Expected, Layout
 from deepnmf.objective import Chain, Known
 from deepnmf.objective.chain import inverse_norms
-from deepnmf.objective.network_energy import Network
+from deepnmf.objective.network_energy import Network, Pooling
 from deepnmf.objective.penalties import weight_in_units
-from deepnmf.objective.pooling import Pooling
 from deepnmf.objective.terms import Labels
 from deepnmf.solvers.encoding import residual_norm
 from deepnmf.solvers.loop import History, Run, minimise
@@ -233,4 +232,4 @@ class BoundNetwork(BoundProblem):
 def poolings_of(widths: Sequence[int], groups: object, n_samples: int) -> list[Pooling]:
     """The windows between layers, each within a group of rows."""
     groups = check_groups(groups, n_samples)
-    return [Pooling.centred(width, groups) for width in widths]
+    return [Pooling.centered(width, groups) for width in widths]

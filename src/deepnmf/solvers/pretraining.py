@@ -138,7 +138,7 @@ def pretrain(
         if layer + 1 < len(sizes):
             scale = _units(factors, theta) if activation is None else np.ones(1)
             fed = codes / scale if activation is None else activation.inverse(codes, plan.nonnegative)
-            rows = engine.upon(fed.astype(codes.dtype, copy=False))
+            rows = engine.for_codes(fed.astype(codes.dtype, copy=False))
     return Stack(tuple(factors), codes, history, unfinished)
 
 

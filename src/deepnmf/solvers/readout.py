@@ -23,7 +23,7 @@ class Readout:
 
     @classmethod
     def logistic(cls, H: Array, index: Array, n_classes: int) -> "Readout":
-        """Scores are log-odds, by a ridge-penalised logistic regression on codes in units of their root mean square."""
+        """Scores are log-odds, by a ridge-penalized logistic regression on codes in units of their root mean square."""
         if n_classes < 2:
             return cls.of_head(np.zeros((H.shape[1], n_classes)))
         scale = float(np.sqrt(np.mean(np.square(H, dtype=np.float64)))) or 1.0

@@ -14,7 +14,7 @@ import numpy as np
 from deepnmf.arrays import Array
 from deepnmf.engines import Block, Engine, Sums
 from deepnmf.objective import Quadratic
-from deepnmf.objective.ladder import Ladder
+from deepnmf.objective.layer_stack import LayerStack
 from deepnmf.objective.quadratic import inner
 from deepnmf.objective.two_sided_model import CodesProblem, Point, Rows, TwoSided, TwoSidedSums
 from deepnmf.solvers.descent import ROUNDING, over_columns, relative
@@ -46,7 +46,7 @@ class Slopes:
     gradients: Sequence[Array]
     pulls: Sequence[Array]
 
-    def optimality(self, features: Ladder) -> float:
+    def optimality(self, features: LayerStack) -> float:
         """The largest projected gradient, relative to the gradient at 0."""
         parts = zip(features.factors, self.gradients, self.pulls, strict=True)
         return max((_relative_slope(Z, gradient, pull) for Z, gradient, pull in parts), default=0.0)
@@ -129,9 +129,9 @@ class CodesPass:
         seen = self.problem.rows(X_b, Y, known)
         moved = descend_codes(self.problem, codes, rates, seen, CODE_STEPS)
         point, B = moved.point, moved.point.B
-        labelled = B[known[:, 0] > 0]
+        labeled = B[known[:, 0] > 0]
         optimality = np.array([moved.violations.sum(dtype=np.float64), moved.sizes.sum(dtype=np.float64)])
-        sums = (B.T @ X_b, B.T @ B, B.T @ Y, labelled.T @ labelled, optimality)
+        sums = (B.T @ X_b, B.T @ B, B.T @ Y, labeled.T @ labeled, optimality)
         slopes = (*self._in_features(point, point.pull - seen.target), *self._in_features(point, point.pull))
         return (point.codes, moved.rates), (*sums, *slopes)
 
@@ -239,7 +239,7 @@ class _BasisPoint:
         parts = zip(
             basis.factors, basis.factor_gradients(trace, slope), basis.factor_gradients(trace, pull), strict=True
         )
-        ladder = Ladder(tuple(scaled_step(*part, rate) for part in parts), basis.activation)
+        ladder = LayerStack(tuple(scaled_step(*part, rate) for part in parts), basis.activation)
         top = scaled_step(trace.values[0], slope.top, pull.top, rate)
         return _BasisPoint.of(replace(self.model, basis=ladder, F=top.T), block)
 

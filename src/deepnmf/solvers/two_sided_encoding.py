@@ -40,7 +40,7 @@ class _EncodePass:
 
 
 def relaxed(problem: CodesProblem, codes: Array, target: Array) -> Array:
-    """Let unlabelled rows descend from given codes until each has come to rest."""
+    """Let unlabeled rows descend from given codes until each has come to rest."""
     codes, rates = codes.copy(), np.full((len(codes), 1), FIRST_RATE)
     awake = np.arange(len(codes))
     for _ in range(MOST_ROUNDS):

@@ -16,7 +16,7 @@ from deepnmf.labels import UNKNOWN, KnownLabels, described_classes, one_hot, res
 from deepnmf.layout import Arrays, Expected, Layout
 from deepnmf.objective import ACTIVATIONS, Activation, Known
 from deepnmf.objective.chain import inverse_norms
-from deepnmf.objective.ladder import Ladder
+from deepnmf.objective.layer_stack import LayerStack
 from deepnmf.objective.two_sided_model import TwoSided
 from deepnmf.solvers.encoding import decoded_residual_norm
 from deepnmf.solvers.loop import History, Run, minimise
@@ -80,7 +80,7 @@ class LearntTwoSided:
         model, E = self.model, self.model.decoder.astype(H.dtype, copy=False)
         if layer == self.top:
             return model.stacked(H) @ E
-        below = Ladder(model.features.factors[:layer], model.features.activation)
+        below = LayerStack(model.features.factors[:layer], model.features.activation)
         return below.trace(H).bottom @ E[: model.n_deep]
 
     def residual(self, engine: Engine, codes: Array, layer: int) -> float:
@@ -194,7 +194,7 @@ class TwoSidedProblem(Problem):
 
     def restored(self, description: dict[str, Any], arrays: Arrays, codes: Array) -> LearntTwoSided:
         """What was learnt, from what its `state` gave."""
-        features, basis = (Ladder(tuple(arrays[kind]), self.map) for kind in ("feature_factor", "basis_factor"))
+        features, basis = (LayerStack(tuple(arrays[kind]), self.map) for kind in ("feature_factor", "basis_factor"))
         S, F, W, head = arrays["two_sided"]
         labels = None
         if "classes" in description:
@@ -272,7 +272,7 @@ def _sizes_of(codes: Array) -> Array:
 
 def _cast(model: TwoSided, dtype: Any) -> TwoSided:
     features, basis = (
-        Ladder(tuple(np.ascontiguousarray(Z, dtype) for Z in side.factors), side.activation)
+        LayerStack(tuple(np.ascontiguousarray(Z, dtype) for Z in side.factors), side.activation)
         for side in (model.features, model.basis)
     )
     S, F, W, head = (np.ascontiguousarray(Z, dtype) for Z in (model.S, model.F, model.W, model.head))

@@ -8,7 +8,7 @@ from deepnmf.arrays import Array
 from deepnmf.engines import Engine, RowsInMemory, Workers
 from deepnmf.objective import ACTIVATIONS, Activation, Objective
 from deepnmf.objective.chain import inverse_norms
-from deepnmf.objective.ladder import Ladder
+from deepnmf.objective.layer_stack import LayerStack
 from deepnmf.objective.two_sided_model import TwoSided
 from deepnmf.solvers.encoding import solve_rows
 from deepnmf.solvers.pretraining import LayerwisePlan, pretrain
@@ -20,7 +20,7 @@ ROOM = 0.5  # of what a saturating g can reach: values start where it still bend
 def shallow_start(engine: Engine, rank: int, plan: LayerwisePlan, n_classes: int) -> tuple[Array, TwoSided]:
     """G and W from NMF; the deep path has no width."""
     codes, W = _unit_layer(engine, rank, plan)
-    no_features, no_basis = Ladder((np.zeros((rank, 0)),), LINEAR), Ladder((), LINEAR)
+    no_features, no_basis = LayerStack((np.zeros((rank, 0)),), LINEAR), LayerStack((), LINEAR)
     F, head = np.zeros((0, engine.n_features)), np.zeros((rank, n_classes))
     return codes, TwoSided(no_features, np.zeros((0, 0)), no_basis, F, W, head)
 
@@ -62,11 +62,11 @@ def _within_reach(values: Array, activation: Activation) -> tuple[Array, float]:
 
 def _climbed(
     values: Array, sizes: Sequence[int], activation: Activation, plan: LayerwisePlan, workers: Workers
-) -> tuple[Array, Ladder]:
+) -> tuple[Array, LayerStack]:
     """The rows on top and the factors of a ladder that ends near the given values."""
     if not sizes:
-        return values, Ladder((), activation)
+        return values, LayerStack((), activation)
     rows = RowsInMemory(activation.inverse(values), workers)
     depth = len(sizes)
     stack = pretrain(rows, sizes, (0.0,) * depth, [Objective()] * depth, plan, activation=activation)
-    return stack.codes, Ladder(stack.factors, activation)
+    return stack.codes, LayerStack(stack.factors, activation)

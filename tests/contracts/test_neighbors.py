@@ -1,4 +1,4 @@
-"""Neighbours of samples among ties: the same from every form of X, and the first ones of equally near samples."""
+"""Nearest neighbors with ties: the same for every form of X, and the first ones of equally near samples."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from threadpoolctl import threadpool_limits
 
 from catalogue import sparse_forms
 from deepnmf import GNMF
-from deepnmf.objective.neighbours import neighbour_graph
+from deepnmf.objective.neighbors import neighbor_graph
 
 rng = np.random.default_rng(0)
 TIED = {
@@ -23,7 +23,7 @@ TIED = {
 
 
 def nearest_by_index(X, n_neighbors):
-    """From all pairs, in plain words: nine digits of the distance, then the index."""
+    """The neighbors from all pairs, ordered by nine digits of the distance and then by index."""
     squared = np.square(X[:, None].astype(np.float64) - X).sum(axis=2)
     np.fill_diagonal(squared, np.inf)
     digits = np.array([[float(f"{value:.9g}") for value in row] for row in squared])
@@ -31,13 +31,13 @@ def nearest_by_index(X, n_neighbors):
 
 
 def found(X, n_neighbors=5, holes=False):
-    graph = neighbour_graph(X.tocsr() if sparse.issparse(X) else X, n_neighbors, holes=holes)
+    graph = neighbor_graph(X.tocsr() if sparse.issparse(X) else X, n_neighbors, holes=holes)
     graph.sort_indices()
     return graph.indices.reshape(-1, n_neighbors)
 
 
 @pytest.mark.parametrize("kind", TIED)
-def test_equally_near_samples_are_neighbours_in_the_order_of_their_index_in_any_form_of_data(kind):
+def test_equally_near_samples_are_neighbors_in_the_order_of_their_index_in_any_form_of_data(kind):
     X = TIED[kind]
     expected = nearest_by_index(X, 5)
     for name, form in {"array": X, "F-ordered": np.asfortranarray(X), **sparse_forms(X)}.items():
@@ -46,7 +46,7 @@ def test_equally_near_samples_are_neighbours_in_the_order_of_their_index_in_any_
         assert np.array_equal(found(X), expected)
 
 
-def test_equally_near_samples_with_holes_are_neighbours_in_the_order_of_their_index():
+def test_equally_near_samples_with_holes_are_neighbors_in_the_order_of_their_index():
     X = TIED["counts"].copy()
     X[:, 5] = np.nan
     X[:, 6] = np.nan

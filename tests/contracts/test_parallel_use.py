@@ -1,4 +1,4 @@
-"""Estimators among others: pipelines, searches, threads, processes."""
+"""Estimators in pipelines, searches, threads and processes."""
 
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -31,13 +31,13 @@ def test_a_grid_search_chooses_the_layer_and_the_smoothing():
     assert search.best_score_ > 0.8
 
 
-def test_a_search_without_labels_uses_the_explained_share():
+def test_a_search_without_labels_uses_the_share_of_explained_variance():
     search = GridSearchCV(NMF(random_state=0), {"n_components": [1, 6]}, cv=2).fit(data())
     assert search.best_params_ == {"n_components": 6}
 
 
 @pytest.mark.parametrize("model", SMALL, ids=name_of)
-def test_fits_in_several_threads_are_the_same_as_alone(model):
+def test_fits_in_several_threads_give_the_results_of_separate_fits(model):
     problems = [data(n=400, p=200, seed=seed) for seed in range(4)]
     model = clone(model).set_params(max_iter=5, tol=0)
     alone = [clone(model).fit(X).components_ for X in problems]
@@ -48,23 +48,23 @@ def test_fits_in_several_threads_are_the_same_as_alone(model):
     assert [lib["num_threads"] for lib in threadpool_info()] == [lib["num_threads"] for lib in before]
 
 
-def widths_of_blas():
+def blas_threads():
     return {library["filepath"]: library["num_threads"] for library in threadpool_info()}
 
 
 def fitted_in_a_process(model, X):
-    """The features, and whether the process's BLAS is as wide as before."""
-    before = widths_of_blas()
+    """The features, and whether BLAS has as many threads in the process as before."""
+    before = blas_threads()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return model.fit(X).components_, before == widths_of_blas()
+        return model.fit(X).components_, before == blas_threads()
 
 
-def test_models_of_all_kinds_fit_at_once_in_threads_and_processes_as_they_do_alone():
+def test_models_of_all_kinds_fitted_in_threads_and_processes_give_the_results_of_separate_fits():
     X = data(n=400, p=200)
     models = [clone(model).set_params(max_iter=3, tol=0) for model in SMALL]
     alone = [clone(model).fit(X).components_ for model in models]
-    before = widths_of_blas()
+    before = blas_threads()
     with ThreadPoolExecutor(4) as pool:
         in_threads = [pool.submit(lambda model: model.fit(X).components_, clone(model)) for model in models]
         in_processes = Parallel(n_jobs=2)(delayed(fitted_in_a_process)(clone(model), X) for model in models)
@@ -72,12 +72,12 @@ def test_models_of_all_kinds_fit_at_once_in_threads_and_processes_as_they_do_alo
         map(name_of, models), alone, in_threads, in_processes, strict=True
     ):
         assert np.array_equal(thread.result(), expected), name
-        assert np.array_equal(process, expected) or jitter.SEED, name  # a process may read the data as they are
+        assert np.array_equal(process, expected) or jitter.SEED, name  # a process may read data without jitter
         assert as_before, name
-    assert widths_of_blas() == before
+    assert blas_threads() == before
 
 
-def test_memory_mapped_and_read_only_data_are_read_in_place(tmp_path):
+def test_memory_mapped_and_read_only_data_can_be_fitted(tmp_path):
     X = data()
     np.save(tmp_path / "X.npy", X)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")

@@ -1,4 +1,4 @@
-"""Numbers of any size, rows that say nothing new, and nothing at all: sound results, and no warning on the way."""
+"""Data of any magnitude, and degenerate data, give finite results without warnings."""
 
 import warnings
 from itertools import pairwise
@@ -17,18 +17,18 @@ from deepnmf.objective import Chain, Statistics
 
 N = 24
 LABELS = np.where(np.arange(N) % 2, np.arange(N) % 3, -1)
-PROMISED = [("float64", 1e150), ("float64", 1e-150), ("float32", 1e30), ("float32", 1e-30)]
+LIMITS = [("float64", 1e150), ("float64", 1e-150), ("float32", 1e30), ("float32", 1e-30)]
 EXPONENTS = [("float64", 496), ("float64", -496), ("float32", 96), ("float32", -96)]  # 2^496 is 2e149, 2^96 8e28
 
 
-def is_penalised(model):
-    """Whether a weight stands beside the fit that is not one of the fit's own units."""
+def is_penalized(model):
+    """Whether the model has a weight that is not relative to the units of the fit."""
     values = model.get_params()
     return bool(values.get("alpha_W")) or "label_weight" in values or values.get("penalty") in ("L", "RL1", "RL2")
 
 
 RESCALED = [model for model in VARIANTS if is_linear(model) and not isinstance(model, GDNMF)]
-EXACT = [model for model in RESCALED if not is_penalised(model)]
+EXACT = [model for model in RESCALED if not is_penalized(model)]
 NETWORKS = [model for model in VARIANTS if isinstance(model, SSNMF | DeepNMFNetwork)]
 REFUSED = [model for model in VARIANTS if model not in RESCALED]
 
@@ -45,7 +45,7 @@ def is_finite(model):
 
 
 def scaled(X, exponent):
-    """By a power of two, which changes no digit; what was 0 stays 0."""
+    """Multiply X by a power of two, which is exact."""
     return np.ldexp(X, exponent).astype(X.dtype)
 
 
@@ -66,9 +66,9 @@ def test_data_in_other_units_have_the_same_model_in_other_units(model, dtype, ex
         assert np.array_equal(other.inverse_transform(others), scaled(ordinary.inverse_transform(codes), exponent))
 
 
-@pytest.mark.parametrize(("dtype", "size"), PROMISED)
+@pytest.mark.parametrize(("dtype", "size"), LIMITS)
 @pytest.mark.parametrize("model", [model for model in EXACT if model in SMALL], ids=name_of)
-def test_sizes_as_far_as_promised_are_fitted(model, dtype, size):
+def test_data_at_the_limits_of_the_supported_range_are_fitted(model, dtype, size):
     X = data(N, 10)
     X = (X / X.max() * size).astype(dtype)
     found = fitted(model, X)
@@ -87,20 +87,20 @@ def test_networks_without_labels_are_the_same_in_other_units(model, dtype, expon
 
 @pytest.mark.parametrize(("dtype", "exponent"), EXPONENTS)
 @pytest.mark.parametrize("model", REFUSED, ids=name_of)
-def test_a_model_that_means_another_in_other_units_says_so(model, dtype, exponent):
+def test_a_model_that_depends_on_units_refuses_data_that_must_be_scaled(model, dtype, exponent):
     X = data(N, 10).astype(dtype)
     with pytest.raises(ValueError, match="X has entries of about .* scale X"):
         fitted(model, scaled(X, exponent))
 
 
-def test_such_a_model_says_so_of_new_rows_too():
+def test_a_model_that_depends_on_units_refuses_new_rows_that_must_be_scaled():
     X = data(N, 10)
     model = fitted(DeepSemiNMF((8, 4), activation="relu", random_state=0), X)
     with pytest.raises(ValueError, match="X has entries of about .* scale X"):
         model.transform(scaled(X, 496))
 
 
-WEIGHTED = [  # with the powers of the unit that codes and factors are divided by
+WEIGHTED = [  # with the powers of the unit by which codes and factors are divided
     (NMF(3, alpha_W=1e-3, alpha_H=2e-3, l1_ratio=0.5), 1 / 2, [1 / 2]),
     (SparseDeepNMF((6, 3), penalty="L", feature_penalty=(0.1, 0.2)), 0, [1 / 2, 1 / 2]),
     (SparseDeepNMF((6, 3), penalty="R", code_penalty=0.3), 1, [0, 0]),
@@ -111,7 +111,7 @@ WEIGHTED = [  # with the powers of the unit that codes and factors are divided b
 
 @pytest.mark.parametrize("unit", [2.0**-12, 2.0**12])
 @pytest.mark.parametrize(("model", "codes_power", "factor_powers"), WEIGHTED)
-def test_penalties_count_in_the_units_of_the_data(model, codes_power, factor_powers, unit):
+def test_penalties_are_in_the_units_of_the_data(model, codes_power, factor_powers, unit):
     rng, X = np.random.default_rng(0), data(N, 10)
     depth, sizes = len(factor_powers), (10, *getattr(model, "layer_sizes", (3,)))
     H, factors = rng.random((N, 3)), [rng.random((r, below)) for below, r in pairwise(sizes)]
@@ -127,9 +127,9 @@ def test_penalties_count_in_the_units_of_the_data(model, codes_power, factor_pow
 
 
 @pytest.mark.parametrize("exponent", [496, 144])
-def test_a_penalised_model_is_that_of_the_data_as_they_were_given(exponent):
+def test_a_penalized_model_is_fitted_in_the_units_of_the_data(exponent):
     X = scaled(data(N, 10), exponent)
-    weight = np.ldexp(1e-3, exponent)  # for it to be felt
+    weight = np.ldexp(1e-3, exponent)  # large enough to change the fit
     model = fitted(NMF(3, alpha_W=weight, l1_ratio=0.5, random_state=0), X, max_iter=200, tol=1e-9)
     H, Z = model.codes_[-1], model.components_
     penalty = sum(weight * count * (0.5 * V.sum() + 0.25 * np.sum(V**2)) for V, count in ((H, 10), (Z, N)))
@@ -138,24 +138,24 @@ def test_a_penalised_model_is_that_of_the_data_as_they_were_given(exponent):
     assert model.transform(X) == pytest.approx(H, rel=1e-2, abs=1e-3 * H.max())
 
 
-def test_labels_count_in_the_units_of_the_data(monkeypatch):
+def test_label_weights_are_in_the_units_of_the_data(monkeypatch):
     X, model = scaled(data(N, 10), 14), SSNMF(4, label_weight=1e7, random_state=0)
     plain = fitted(model, X, max_iter=30)
-    monkeypatch.setattr("deepnmf.engines.scaling.ORDINARY", {"float64": 2.0**5})
-    in_units = fitted(model, X, max_iter=30)
-    assert in_units._unit != 1
-    assert in_units.label_factor_ == pytest.approx(plain.label_factor_, rel=1e-6)
-    assert in_units.predict_proba(X) == pytest.approx(plain.predict_proba(X), rel=1e-4)
+    monkeypatch.setattr("deepnmf.engines.choice.MAX_RMS", {"float64": 2.0**5})
+    scaled_fit = fitted(model, X, max_iter=30)
+    assert scaled_fit._unit != 1
+    assert scaled_fit.label_factor_ == pytest.approx(plain.label_factor_, rel=1e-6)
+    assert scaled_fit.predict_proba(X) == pytest.approx(plain.predict_proba(X), rel=1e-4)
 
 
 @pytest.mark.parametrize("model", [NMF(3, alpha_W=0.1), SSNMF(3), SparseDeepNMF((6, 3), penalty="RL1")], ids=name_of)
-def test_a_penalty_beside_which_nothing_counts_is_refused(model):
+def test_a_penalty_far_larger_than_the_data_is_refused(model):
     with pytest.raises(ValueError, match="beside entries of X of about .* nothing else would count"):
         fitted(model, scaled(data(N, 10), -496))
 
 
 @pytest.mark.parametrize("form", ["sparse", "holes", "weights", "file", "dask"])
-def test_data_of_every_kind_are_scaled(form, tmp_path):
+def test_every_kind_of_data_can_be_scaled(form, tmp_path):
     X = data(N, 10)
     given = {}
     for exponent in (0, 496):
@@ -177,7 +177,7 @@ def test_data_of_every_kind_are_scaled(form, tmp_path):
     assert given[0][2] == given[496][2]
 
 
-def test_rows_of_every_size_are_encoded_side_by_side():
+def test_rows_of_very_different_magnitudes_are_encoded_together():
     X = data(N, 10)
     model = fitted(NMF(3, random_state=0), X)
     mixed = X * np.logspace(-150, 150, N)[:, None]
@@ -186,7 +186,7 @@ def test_rows_of_every_size_are_encoded_side_by_side():
     assert together / np.logspace(-150, 150, N)[:, None] == pytest.approx(model.transform(X), rel=1e-6, abs=1e-9)
 
 
-def test_batches_go_on_in_the_units_of_the_first(tmp_path):
+def test_batches_use_the_units_of_the_first_one(tmp_path):
     X = data(N, 10)
     plain, other = (NMF(3, random_state=0).partial_fit(scaled(X, e)).partial_fit(scaled(X, e)) for e in (0, 496))
     assert np.array_equal(plain.components_, other.components_)
@@ -198,7 +198,7 @@ def test_batches_go_on_in_the_units_of_the_first(tmp_path):
         other.partial_fit(X)
 
 
-def test_a_warm_start_and_those_who_watch_are_in_the_units_of_the_data():
+def test_a_warm_start_and_on_sweep_use_the_units_of_the_data():
     X, seen = data(N, 10), []
     plain, other = (NMF(3, random_state=0, warm_start=True, max_iter=4, tol=0) for _ in range(2))
     for model, exponent in ((plain, 0), (other, 496)):
@@ -208,7 +208,7 @@ def test_a_warm_start_and_those_who_watch_are_in_the_units_of_the_data():
     assert seen[4:] == [np.ldexp(loss, 992) for loss in seen[:4]]
 
 
-def test_a_start_is_in_the_units_of_the_data():
+def test_a_custom_start_is_in_the_units_of_the_data():
     X, rng = data(N, 10), np.random.default_rng(0)
     W, H = rng.random((N, 3)), rng.random((3, 10))
     plain, other = (NMF(3, init="custom", max_iter=5, tol=0).fit(scaled(X, e), W=scaled(W, e), H=H) for e in (0, 496))
@@ -216,7 +216,7 @@ def test_a_start_is_in_the_units_of_the_data():
 
 
 @pytest.mark.parametrize("size", [1e-200, 1e200])
-def test_sizes_beyond_the_promise_are_refused(size):
+def test_data_outside_the_supported_range_are_refused(size):
     with pytest.raises(ValueError, match=r"X has entries of about .* sizes from 1e-150 to 1e150"):
         fitted(NMF(3), data(N, 10) / data(N, 10).mean() * size)
 
@@ -239,7 +239,7 @@ def kinds(dtype):
     [*((model, "float64") for model in VARIANTS), *((model, "float32") for model in SMALL)],
     ids=lambda value: value if isinstance(value, str) else name_of(value),
 )
-def test_rows_that_say_nothing_new_leave_sound_numbers(model, dtype):
+def test_degenerate_data_give_finite_results(model, dtype):
     shortened = {"pretrain_max_iter": 3} if "pretrain_max_iter" in model.get_params() else {}
     for kind, X in kinds(dtype).items():
         with warnings.catch_warnings():
@@ -253,7 +253,7 @@ def test_rows_that_say_nothing_new_leave_sound_numbers(model, dtype):
             assert np.isfinite(found.score(X, np.maximum(LABELS, 0))), kind
 
 
-def test_features_that_nothing_was_left_for_are_counted(tmp_path):
+def test_unused_features_are_counted(tmp_path):
     X = np.random.default_rng(0).random((50, 8))
     model = NMF(3, alpha_W=0.05, l1_ratio=1, random_state=0).fit(X)
     assert not model.codes_[-1].any(axis=0).all()
@@ -265,6 +265,6 @@ def test_features_that_nothing_was_left_for_are_counted(tmp_path):
 
 
 @pytest.mark.parametrize("model", [NMF(4, random_state=0), SemiNMF(4, random_state=0), WSF(4, random_state=0)])
-def test_rank_one_is_reached_with_components_to_spare(model):
+def test_data_of_rank_one_are_explained_by_several_components(model):
     X = kinds("float64")["rank one"]
     assert fitted(model, X, None, max_iter=100).score(X) > 1 - 1e-6
