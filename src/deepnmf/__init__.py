@@ -3,91 +3,30 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from deepnmf.version import __version__
+from deepnmf.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from deepnmf import datasets, metrics, report
-    from deepnmf.annotated import fit_anndata
-    from deepnmf.models import (
-        CNMF,
-        GDNMF,
-        GNMF,
-        NMF,
-        NSNMF,
-        SSNMF,
-        WSF,
-        WSFMA,
-        DeepNMFNetwork,
-        DeepNSNMF,
-        DeepSemiNMF,
-        DeepWSF,
-        DiscriminantNMF,
-        MultilayerNMF,
-        SemiNMF,
-        SparseDeepNMF,
-        load,
-    )
-    from deepnmf.persistence import ModelFileError
-    from deepnmf.plotting import plot_codes, plot_hierarchy, plot_loss
-    from deepnmf.preprocessing import ImageGradientOrientations
+    from deepnmf import datasets as datasets
+    from deepnmf import metrics as metrics
+    from deepnmf import report as report
+    from deepnmf.annotated import fit_anndata as fit_anndata
+    from deepnmf.models import *  # noqa: F403
+    from deepnmf.persistence import ModelFileError as ModelFileError
+    from deepnmf.plotting import plot_codes as plot_codes
+    from deepnmf.plotting import plot_hierarchy as plot_hierarchy
+    from deepnmf.plotting import plot_loss as plot_loss
+    from deepnmf.preprocessing import ImageGradientOrientations as ImageGradientOrientations
 
 # Loaded when asked for: the command line answers --help without waiting for scikit-learn.
 _HOMES = {
-    "CNMF": "models",
-    "GDNMF": "models",
-    "GNMF": "models",
-    "NMF": "models",
-    "NSNMF": "models",
-    "SSNMF": "models",
-    "WSF": "models",
-    "WSFMA": "models",
-    "DeepNMFNetwork": "models",
-    "DeepNSNMF": "models",
-    "DeepSemiNMF": "models",
-    "DeepWSF": "models",
-    "DiscriminantNMF": "models",
     "ImageGradientOrientations": "preprocessing",
     "ModelFileError": "persistence",
-    "MultilayerNMF": "models",
-    "SemiNMF": "models",
-    "SparseDeepNMF": "models",
     "fit_anndata": "annotated",
-    "load": "models",
     "plot_codes": "plotting",
     "plot_hierarchy": "plotting",
     "plot_loss": "plotting",
 }
 _MODULES = ("datasets", "metrics", "models", "plotting", "reading", "report")
-
-__all__ = [
-    "CNMF",
-    "GDNMF",
-    "GNMF",
-    "NMF",
-    "NSNMF",
-    "SSNMF",
-    "WSF",
-    "WSFMA",
-    "DeepNMFNetwork",
-    "DeepNSNMF",
-    "DeepSemiNMF",
-    "DeepWSF",
-    "DiscriminantNMF",
-    "ImageGradientOrientations",
-    "ModelFileError",
-    "MultilayerNMF",
-    "SemiNMF",
-    "SparseDeepNMF",
-    "__version__",
-    "datasets",
-    "fit_anndata",
-    "load",
-    "metrics",
-    "plot_codes",
-    "plot_hierarchy",
-    "plot_loss",
-    "report",
-]
 
 
 def __getattr__(name: str) -> object:
@@ -95,8 +34,21 @@ def __getattr__(name: str) -> object:
         return import_module(f"deepnmf.{name}")
     if name in _HOMES:
         return getattr(import_module(f"deepnmf.{_HOMES[name]}"), name)
+    if name == "__all__":
+        return _public_names()
+    if not name.startswith("_") and name in _models():
+        return getattr(import_module("deepnmf.models"), name)
     raise AttributeError(f"module 'deepnmf' has no attribute {name!r}")
 
 
+def _models() -> list[str]:
+    """Names of the estimators and of `load`: the one list of them is that of `deepnmf.models`."""
+    return list(import_module("deepnmf.models").__all__)
+
+
+def _public_names() -> list[str]:
+    return sorted([*_HOMES, *_models(), "__version__", "datasets", "metrics", "report"])
+
+
 def __dir__() -> list[str]:
-    return [*__all__, "models", "plotting"]
+    return [*_public_names(), "models", "plotting"]

@@ -12,7 +12,7 @@ import deepnmf
 from command_line import digits, interrupting, run, succeeded, table, write_digits
 from deepnmf.cli import model_choice, output
 from deepnmf.cli.safe_text import json_text
-from deepnmf.models.loading import MODELS
+from deepnmf.models import MODELS
 
 FEW = ("--layers", "8,4", "--set", "max_iter=3", "--set", "tol=0", "--set", "pretrain_max_iter=2")
 FEW_SHALLOW = ("--layers", "4", "--set", "max_iter=3", "--set", "tol=0")

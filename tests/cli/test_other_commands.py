@@ -7,7 +7,7 @@ from PIL import Image
 import deepnmf
 from command_line import digits, interrupting, run, succeeded, table, write_digits
 from deepnmf.cli import model_choice
-from deepnmf.models.loading import MODELS
+from deepnmf.models import MODELS
 
 FEW = ("--layers", "8,4", "--set", "max_iter=3", "--set", "tol=0", "--no-report")
 

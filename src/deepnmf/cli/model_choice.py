@@ -22,7 +22,7 @@ def command_name(model: type) -> str:
 
 def models_by_name() -> dict[str, type[Any]]:
     """Return all models by their names on the command line."""
-    from deepnmf.models.loading import MODELS
+    from deepnmf.models import MODELS
 
     return {command_name(model): model for model in MODELS}
 

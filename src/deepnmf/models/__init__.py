@@ -1,4 +1,6 @@
-"""The named estimators, one file a paper."""
+"""The named estimators, one file a paper. This is the one list of them: what the package offers, what a file is loaded
+as and what the command line knows derive from it.
+"""
 
 from deepnmf.models.cnmf import CNMF
 from deepnmf.models.deep_nmf_network import DeepNMFNetwork
@@ -8,7 +10,7 @@ from deepnmf.models.deep_wsf import DeepWSF
 from deepnmf.models.discriminant_nmf import DiscriminantNMF
 from deepnmf.models.gdnmf import GDNMF
 from deepnmf.models.gnmf import GNMF
-from deepnmf.models.loading import MODELS, load
+from deepnmf.models.loading import load
 from deepnmf.models.multilayer_nmf import MultilayerNMF
 from deepnmf.models.nmf import NMF
 from deepnmf.models.nsnmf import NSNMF
@@ -18,23 +20,24 @@ from deepnmf.models.ssnmf import SSNMF
 from deepnmf.models.wsf import WSF
 from deepnmf.models.wsfma import WSFMA
 
-__all__ = [
-    "CNMF",
-    "GDNMF",
-    "GNMF",
-    "MODELS",
+__all__ = [  # noqa: RUF022 - in the order in which users see them
     "NMF",
     "NSNMF",
+    "SemiNMF",
+    "CNMF",
+    "MultilayerNMF",
+    "DeepNSNMF",
+    "SparseDeepNMF",
+    "DeepSemiNMF",
     "SSNMF",
+    "DeepNMFNetwork",
+    "GDNMF",
+    "GNMF",
     "WSF",
     "WSFMA",
-    "DeepNMFNetwork",
-    "DeepNSNMF",
-    "DeepSemiNMF",
     "DeepWSF",
     "DiscriminantNMF",
-    "MultilayerNMF",
-    "SemiNMF",
-    "SparseDeepNMF",
     "load",
 ]
+
+MODELS = tuple(globals()[name] for name in __all__ if name != "load")

@@ -2,45 +2,10 @@ import os
 import reprlib
 from typing import Any
 
-from deepnmf.models.cnmf import CNMF
-from deepnmf.models.deep_nmf_network import DeepNMFNetwork
-from deepnmf.models.deep_nsnmf import DeepNSNMF
-from deepnmf.models.deep_semi_nmf import DeepSemiNMF
-from deepnmf.models.deep_wsf import DeepWSF
-from deepnmf.models.discriminant_nmf import DiscriminantNMF
-from deepnmf.models.gdnmf import GDNMF
-from deepnmf.models.gnmf import GNMF
-from deepnmf.models.multilayer_nmf import MultilayerNMF
-from deepnmf.models.nmf import NMF
-from deepnmf.models.nsnmf import NSNMF
+from deepnmf import models
 from deepnmf.models.saving import restored
-from deepnmf.models.semi_nmf import SemiNMF
-from deepnmf.models.sparse_deep_nmf import SparseDeepNMF
-from deepnmf.models.ssnmf import SSNMF
-from deepnmf.models.wsf import WSF
-from deepnmf.models.wsfma import WSFMA
 from deepnmf.persistence import read, refusing
 from deepnmf.untrusted import of_type
-
-MODELS = (
-    NMF,
-    NSNMF,
-    SemiNMF,
-    CNMF,
-    MultilayerNMF,
-    DeepNSNMF,
-    SparseDeepNMF,
-    DeepSemiNMF,
-    SSNMF,
-    DeepNMFNetwork,
-    GDNMF,
-    GNMF,
-    WSF,
-    WSFMA,
-    DeepWSF,
-    DiscriminantNMF,
-)
-CLASSES = {model.__name__: model for model in MODELS}
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -80,6 +45,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     with refusing(path):
         description, tensors = read(path)
         name = of_type(description.get("class"), str, "class")
-        if name not in CLASSES:
+        classes = {model.__name__: model for model in models.MODELS}
+        if name not in classes:
             raise ValueError(f"its class is {reprlib.repr(name)}, and a model that this version knows is expected")
-        return restored(CLASSES[name], description, tensors)
+        return restored(classes[name], description, tensors)
