@@ -29,8 +29,9 @@ def test_a_saved_model_is_restored_completely(model, dtype, tmp_path):
     assert loaded.fit(X).reconstruction_err_ == model.reconstruction_err_
 
 
-def test_a_model_can_be_pickled():
-    model = NMF(3, random_state=0).fit(data())
+@pytest.mark.parametrize("model", VARIANTS, ids=name_of)
+def test_every_model_can_be_pickled(model):
+    model = clone(model).set_params(max_iter=3).fit(data())
     assert np.array_equal(pickle.loads(pickle.dumps(model)).transform(data()), model.transform(data()))
 
 

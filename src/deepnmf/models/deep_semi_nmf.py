@@ -102,7 +102,7 @@ class DeepSemiNMF(Factorization):
         return ChainProblem(
             sizes=self.layer_sizes,
             nonnegative=False,
-            activation=self.activation,  # section 4.2
+            activation=self.activation,  # equation (14)
             init=self.init,
             default_init="svd",
             random_state=self.random_state,

@@ -98,7 +98,7 @@ class DeepWSF(Factorization):
             sizes=self.layer_sizes,
             nonnegative=False,
             activation=self.activation,
-            penalties=(LabelGraphs(self.label_graph, self.graph_weights),),  # equation (16), one graph a layer
+            penalties=(LabelGraphs(self.label_graph, self.graph_weights),),  # equation (20), one graph a layer
             init=self.init,
             default_init="svd",
             random_state=self.random_state,
