@@ -148,9 +148,8 @@ class BoundChain(BoundProblem):
 
     def handed_out(self, engine: Engine, state: Any, history: History, certificate: float | None = None) -> Fit:
         """Bring the result into the scale and the units that are handed out."""
-        chain = self.balanced(state.chain)
-        scales, penalties = self.code_scales(chain), self.code_penalties(state.chain)
-        codes = state.codes
+        chain, scales = self.scaled(state.chain)
+        codes, penalties = state.codes, self.code_penalties(state.chain)
         codes /= scales[-1].astype(codes.dtype)
         penalties = [_rescaled(penalty, scale) for penalty, scale in zip(penalties, scales, strict=True)]
         if not any(chain.theta):  # scaling commutes with the chain: let the factors have it
@@ -174,15 +173,14 @@ class BoundChain(BoundProblem):
         """What was learnt, of its parts."""
         return LinearChain(*parts)
 
-    def balanced(self, chain: Chain) -> Chain:
-        """The chain with the scale between its layers that is handed out; codes stay as they are."""
-        return chain
+    def scaled(self, chain: Chain) -> tuple[Chain, list[Array]]:
+        """The chain as it is handed out, and what codes of each layer are divided by then.
 
-    def code_scales(self, chain: Chain) -> list[Array]:
-        """What codes of each layer are divided by: a code counts in units of what it adds to the data."""
+        A code counts in units of what it adds to the data.
+        """
         if self.problem.keeps_scale:
-            return [np.ones(len(Z)) for Z in chain.factors]
-        return [inverse_norms(chain.decoder(layer)) for layer in range(chain.depth)]
+            return chain, [np.ones(len(Z)) for Z in chain.factors]
+        return chain, [inverse_norms(chain.decoder(layer)) for layer in range(chain.depth)]
 
     def code_penalties(self, chain: Chain) -> list[CodePenalty]:
         """The penalties of every layer's codes, in the scale in which the chain was optimized."""
@@ -229,13 +227,9 @@ class BoundActivatedChain(BoundChain):
         others = start.before.optimized_others() if goes_on else np.empty((0, len(decoders[-1])))
         return activated_encoder(decoders, self.activation, penalty, chain.nonnegative, others).encode(engine)
 
-    def balanced(self, chain: Chain) -> Chain:
-        """Where f lets scale through, lower layers come out with unit rows, or chance would decide the codes' scale."""
-        return balanced(chain, self.activation)
-
-    def code_scales(self, chain: Chain) -> list[Array]:
-        """Only the rows of S_m Z_m trade scale with the codes; those of lower layers have theirs already."""
-        return scales_of_top(chain)
+    def scaled(self, chain: Chain) -> tuple[Chain, list[Array]]:
+        """The chain with the scale between its layers that the activation allows."""
+        return scaled_below(chain, self.activation)
 
     def learnt(self, codes: Array, *parts: Any) -> LinearChain:
         """What was learnt, with the codes of some training rows."""
@@ -257,13 +251,9 @@ class BoundGreedyChain(BoundChain):
         history = replace(stack.history, stop_reason="max_iter") if stack.unfinished else stack.history
         return State(stack.codes, Chain.of(stack.factors, self.theta)), history, None
 
-    def balanced(self, chain: Chain) -> Chain:
+    def scaled(self, chain: Chain) -> tuple[Chain, list[Array]]:
         """As with all layers fitted together."""
-        return chain if self.activation is None else balanced(chain, self.activation)
-
-    def code_scales(self, chain: Chain) -> list[Array]:
-        """As with all layers fitted together."""
-        return super().code_scales(chain) if self.activation is None else scales_of_top(chain)
+        return super().scaled(chain) if self.activation is None else scaled_below(chain, self.activation)
 
     def learnt(self, codes: Array, *parts: Any) -> LinearChain:
         """What was learnt."""
@@ -292,15 +282,15 @@ class BoundTiedChain(BoundChain):
         return replace(fit, learnt=TiedChain(**vars(fit.learnt), classes=groups.classes))
 
 
-def balanced(chain: Chain, activation: Activation) -> Chain:
-    """The chain with unit rows below the top, where the activation lets scale through."""
-    degree = None if any(chain.theta) else activation.degree
-    return chain if degree is None else chain.with_unit_rows_below(degree)
+def scaled_below(chain: Chain, activation: Activation) -> tuple[Chain, list[Array]]:
+    """The chain as it is handed out below an activation f, and what codes of each layer are divided by then.
 
-
-def scales_of_top(chain: Chain) -> list[Array]:
-    """Scales of codes of which only the top ones trade it with their factor."""
-    return [*(np.ones(len(Z)) for Z in chain.factors[:-1]), inverse_norms(chain.smoothed(chain.depth - 1))]
+    Where f lets scale through, lower layers come out with unit rows, or chance would decide the codes' scale. Only the
+    rows of S_m Z_m trade scale with the codes; those of lower layers have theirs already.
+    """
+    if activation.degree is not None and not any(chain.theta):
+        chain = chain.with_unit_rows_below(activation.degree)
+    return chain, [*(np.ones(len(Z)) for Z in chain.factors[:-1]), inverse_norms(chain.smoothed(chain.depth - 1))]
 
 
 def _rescaled(penalty: CodePenalty, scale: Array) -> CodePenalty:
