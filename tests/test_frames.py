@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from deepnmf import NMF, DeepNSNMF, fit_anndata
+from deepnmf.models import factorization
 from jitter import without_copies
 
 COLUMNS = ["iron", "oak", "rain", "salt", "wool"]
@@ -80,11 +81,13 @@ def test_the_matrix_is_not_copied(monkeypatch):
     adata = anndata.AnnData(sparse.csr_matrix(numbers()))
     seen = []
     monkeypatch.setattr(
-        NMF, "_rows", lambda self, data, *how, **unit: seen.append(data.X) or rows(self, data, *how, **unit)
+        factorization,
+        "rows",
+        lambda problem, data, *how, **unit: seen.append(data.X) or rows(problem, data, *how, **unit),
     )
     fit_anndata(NMF(2, random_state=0), adata)
     assert seen
     assert all(np.shares_memory(X.data, adata.X.data) for X in seen)
 
 
-rows = NMF._rows
+rows = factorization.rows

@@ -13,7 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 import deepnmf
 from catalogue import SMALL, VARIANTS, data, is_linear, name_of
 from deepnmf import GDNMF, NMF, SSNMF, WSF, DeepNMFNetwork, DeepSemiNMF, SemiNMF, SparseDeepNMF
-from deepnmf.objective import Chain, Statistics
+from deepnmf.objective import Chain, Known, Statistics
+from deepnmf.solvers.problem import Start
 
 N = 24
 LABELS = np.where(np.arange(N) % 2, np.arange(N) % 3, -1)
@@ -113,13 +114,14 @@ WEIGHTED = [  # with the powers of the unit by which codes and factors are divid
 @pytest.mark.parametrize(("model", "codes_power", "factor_powers"), WEIGHTED)
 def test_penalties_are_in_the_units_of_the_data(model, codes_power, factor_powers, unit):
     rng, X = np.random.default_rng(0), data(N, 10)
-    depth, sizes = len(factor_powers), (10, *getattr(model, "layer_sizes", (3,)))
+    sizes = (10, *getattr(model, "layer_sizes", (3,)))
     H, factors = rng.random((N, 3)), [rng.random((r, below)) for below, r in pairwise(sizes)]
 
     def value(unit, X, H, factors):
         stats = Statistics(H.T @ X, H.T @ H, H.sum(axis=0), np.sum(X**2))
         engine = SimpleNamespace(unit=unit, n_samples=N, n_features=10)
-        return model._objective(depth, engine).value(Chain.of(factors), stats)
+        bound = model._problem().bind(engine, Known(X), Start())
+        return bound.objective.value(Chain.of(factors), stats)
 
     scaled_factors = [unit**power * Z for power, Z in zip(factor_powers, factors, strict=True)]
     whole = value(1.0, unit * X, unit**codes_power * H, scaled_factors)
@@ -133,7 +135,7 @@ def test_a_penalized_model_is_fitted_in_the_units_of_the_data(exponent):
     model = fitted(NMF(3, alpha_W=weight, l1_ratio=0.5, random_state=0), X, max_iter=200, tol=1e-9)
     H, Z = model.codes_[-1], model.components_
     penalty = sum(weight * count * (0.5 * V.sum() + 0.25 * np.sum(V**2)) for V, count in ((H, 10), (Z, N)))
-    assert model._unit != 1
+    assert model._learnt.unit != 1
     assert model.loss_curve_[-1] == pytest.approx(0.5 * np.sum((X - H @ Z) ** 2) + penalty, rel=1e-6)
     assert model.transform(X) == pytest.approx(H, rel=1e-2, abs=1e-3 * H.max())
 
@@ -143,7 +145,7 @@ def test_label_weights_are_in_the_units_of_the_data(monkeypatch):
     plain = fitted(model, X, max_iter=30)
     monkeypatch.setattr("deepnmf.engines.choice.MAX_RMS", {"float64": 2.0**5})
     scaled_fit = fitted(model, X, max_iter=30)
-    assert scaled_fit._unit != 1
+    assert scaled_fit._learnt.unit != 1
     assert scaled_fit.label_factor_ == pytest.approx(plain.label_factor_, rel=1e-6)
     assert scaled_fit.predict_proba(X) == pytest.approx(plain.predict_proba(X), rel=1e-4)
 
@@ -194,7 +196,7 @@ def test_batches_use_the_units_of_the_first_one(tmp_path):
     other.save(tmp_path / "model.safetensors")
     loaded = deepnmf.load(tmp_path / "model.safetensors").partial_fit(scaled(X, 496))
     assert np.array_equal(loaded.components_, plain.partial_fit(X).components_)
-    with pytest.raises(ValueError, match="batches of a like size"):
+    with pytest.raises(ValueError, match="batches of a similar size"):
         other.partial_fit(X)
 
 

@@ -50,7 +50,7 @@ def test_every_ablation_has_its_parts(parameters, features, basis, rows_of_w):
 
 
 def test_sizes_by_decay_are_those_of_the_paper():
-    assert GDNMF()._sizes(1024) == ((307, 92), (307, 92))
+    assert GDNMF()._problem().layer_sizes(1024) == ((307, 92), (307, 92))
 
 
 def test_the_reconstruction_agrees_with_the_formula():
