@@ -29,7 +29,7 @@ from deepnmf.solvers.loop import History, Run, minimise
 from deepnmf.solvers.pretraining import LayerwisePlan, Stack, pretrain
 from deepnmf.solvers.problem import BoundProblem, Fit, Start
 from deepnmf.solvers.starts import free_start, nonnegative_start, refitted
-from deepnmf.solvers.steps import SOLVERS, Solver
+from deepnmf.solvers.steps import Solver
 
 if TYPE_CHECKING:
     from deepnmf.solvers.chain_problem import ChainProblem
@@ -46,17 +46,8 @@ class BoundChain(BoundProblem):
     layer_objectives: Sequence[Objective]  # of the pre-training
     lower_code_penalties: Sequence[Penalty]
     activation: Activation | None
+    solver: Solver
     labels: Any
-
-    @property
-    def depth(self) -> int:
-        """The number of layers, m."""
-        return len(self.sizes)
-
-    @property
-    def solver(self) -> Solver:
-        """What makes the steps on a block."""
-        return SOLVERS[self.problem.solver]
 
     # -------------------------------------------------------------------------------------- fitting
 
@@ -71,7 +62,7 @@ class BoundChain(BoundProblem):
         codes, chain = self.begin(engine, start, run)
         loss = self.problem.loss
         descent = loss.descent(engine, self.objective, self.solver)
-        first = descent.start(codes, chain, refined=start.warm or self.depth > 1)
+        first = descent.start(codes, chain, refined=start.warm or len(self.sizes) > 1)
         state, history = self.tuned(descent.advance, first, run)
         return state, history, loss.certificate(descent, state.codes, state.chain)
 
@@ -82,7 +73,7 @@ class BoundChain(BoundProblem):
 
     def begin(self, engine: Engine, start: Start, run: Run) -> tuple[Array, Chain]:
         """Return the start: given factors first, pre-trained ones above them."""
-        stack = self.pretrained(engine, start, run) if len(start.factors) < self.depth else None
+        stack = self.pretrained(engine, start, run) if len(start.factors) < len(self.sizes) else None
         factors = start.factors if stack is None else stack.factors
         chain = Chain.of(factors, self.theta, self.problem.nonnegative)
         if start.codes is None:
@@ -113,8 +104,8 @@ class BoundChain(BoundProblem):
     def pretrained(self, engine: Engine, start: Start, run: Run) -> Stack:
         """Fit the layers above the given ones in turn, each with its own penalties."""
         layerwise = self.problem.pretraining
-        plan = self.plan(run, layerwise.max_iter if self.depth > 1 else 0, layerwise.tol)
-        if self.depth > 1 and not start.factors and not engine.is_complete:
+        plan = self.plan(run, layerwise.max_iter if len(self.sizes) > 1 else 0, layerwise.tol)
+        if len(self.sizes) > 1 and not start.factors and not engine.is_complete:
             engine = self.completed(engine, plan)
         return self.stacked(engine, plan, given=start.factors)
 

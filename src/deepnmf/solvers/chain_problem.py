@@ -11,7 +11,7 @@ from deepnmf.checks import check_output_layer, factor_shapes, layer_sizes, per_l
 from deepnmf.engines import Engine
 from deepnmf.labels import restored_classes
 from deepnmf.layout import Arrays, Expected, Layout, listed_numbers
-from deepnmf.objective import ACTIVATIONS, Activation, Chain, CodePenalty, Known, Objective, Penalty, UnresolvedPenalty
+from deepnmf.objective import ACTIVATIONS, Chain, CodePenalty, Known, Objective, Penalty, UnresolvedPenalty
 from deepnmf.solvers.chain_fit import BoundActivatedChain, BoundChain, BoundGreedyChain, BoundTiedChain
 from deepnmf.solvers.learnt import (
     ActivatedChain,
@@ -23,6 +23,7 @@ from deepnmf.solvers.learnt import (
 )
 from deepnmf.solvers.losses import FROBENIUS, Loss
 from deepnmf.solvers.problem import Problem, Start
+from deepnmf.solvers.steps import SOLVERS
 
 SCALES = 1e-150, 1e150  # of codes: their squares, and what is divided by these, are numbers
 SMALLEST, LARGEST = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).max)
@@ -154,28 +155,23 @@ class ChainProblem(Problem):
             for layer, own in enumerate([lower] * (depth - 1) + [penalties])
         ]
         tuned = penalties if self.is_linear else [penalty.below_activation() for penalty in penalties]
-        return self._bound_class()(
+        if not self.fine_tuning:
+            bound_class: type[BoundChain] = BoundGreedyChain
+        elif self.ties_classes:
+            bound_class = BoundTiedChain
+        else:
+            bound_class = BoundChain if self.is_linear else BoundActivatedChain
+        return bound_class(
             problem=self,
             sizes=sizes,
             theta=per_layer(self.theta, depth, "theta", 0, 1),
             objective=Objective(tuple(penalty.in_units(unit, depth, degree) for penalty in tuned)),
             layer_objectives=[Objective(tuple(own)) for own in layers],
             lower_code_penalties=resolved(self.lower_code_penalties, known, depth),
-            activation=self.between,
+            activation=None if self.is_linear else ACTIVATIONS[self.activation],
+            solver=SOLVERS[self.solver],
             labels=known.labels,
         )
-
-    @property
-    def between(self) -> Activation | None:
-        """The activation between layers; None where the chain is linear."""
-        return None if self.is_linear else ACTIVATIONS[self.activation]
-
-    def _bound_class(self) -> type[BoundChain]:
-        if not self.fine_tuning:
-            return BoundGreedyChain
-        if self.ties_classes:
-            return BoundTiedChain
-        return BoundChain if self.is_linear else BoundActivatedChain
 
     # ------------------------------------------------------------------------------ from a file
 
@@ -203,9 +199,9 @@ class ChainProblem(Problem):
         parts = (chain, arrays["scale"], penalties, norms, self.loss, self.root_codes, unit)
         if self.ties_classes:
             return TiedChain(*parts, classes=restored_classes(description))
-        activation = self.between
-        if activation is None:
+        if self.is_linear:
             return LinearChain(*parts) if self.fine_tuning else GreedyChain(*parts)
+        activation = ACTIVATIONS[self.activation]
         if not self.fine_tuning:
             return GreedyNonlinearChain(*parts, activation=activation)
         others = some_rows(np.square(codes) if self.root_codes else codes)

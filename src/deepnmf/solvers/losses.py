@@ -12,10 +12,11 @@ from deepnmf.engines import Engine
 from deepnmf.objective import Chain, CodePenalty, Objective
 from deepnmf.solvers.batch_learning import Memory, learn_batch
 from deepnmf.solvers.certificate import kkt_residual
-from deepnmf.solvers.coupled_descent import CoupledDescent, linear_descent
-from deepnmf.solvers.descent import State
+from deepnmf.solvers.coupled_descent import CoupledDescent
+from deepnmf.solvers.descent import ChainDescent, State
 from deepnmf.solvers.encoding import encode_rows, residual_norm
 from deepnmf.solvers.loop import Descent
+from deepnmf.solvers.observed_descent import ObservedDescent
 from deepnmf.solvers.steps import HALS, Solver
 
 
@@ -66,30 +67,26 @@ class Frobenius(Loss):
 
     degree = 2.0
 
-    def descent(self, engine: Engine, objective: Objective, solver: Solver) -> Descent[Any]:
-        return linear_descent(engine, objective, solver)
+    def descent(self, engine: Engine, objective: Objective, solver: Solver) -> ChainDescent:
+        """Sweeps whose rows are coupled or not, much of them observed or little."""
+        if objective.graphs:
+            return CoupledDescent(engine, objective, solver)
+        if engine.is_sparsely_observed and not objective.penalties:
+            return ObservedDescent(engine, objective, solver)
+        return ChainDescent(engine, objective, solver)
 
-    def certificate(self, descent: Any, codes: Array, chain: Chain) -> float:
-        return kkt_residual(descent, codes, chain)
-
-    def encode(self, engine: Engine, decoder: Array, penalty: CodePenalty) -> Array:
-        return encode_rows(engine, decoder, penalty)
+    certificate = staticmethod(kkt_residual)
+    encode = staticmethod(encode_rows)
+    error = staticmethod(residual_norm)
+    learn_batch = staticmethod(learn_batch)
 
     def best_codes(self, engine: Engine, objective: Objective, chain: Chain) -> Array:
         codes = encode_rows(engine, chain.decoder(), objective.code_penalty(chain))
         return CoupledDescent(engine, objective, HALS()).settled(codes, chain) if objective.graphs else codes
 
-    def error(self, engine: Engine, codes: Array, decoder: Array) -> float:
-        return residual_norm(engine, codes, decoder)
-
     def baseline(self, engine: Engine) -> float:
         """‖X‖²."""
         return engine.sqnorm
-
-    def learn_batch(
-        self, engine: Engine, objective: Objective, solver: Solver, chain: Chain, memory: Memory
-    ) -> tuple[State, Memory]:
-        return learn_batch(engine, objective, solver, chain, memory)
 
 
 FROBENIUS = Frobenius()
