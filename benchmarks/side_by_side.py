@@ -1,6 +1,6 @@
-"""Whole fits of this working tree and of another commit's, in turn: `python -m benchmarks.side_by_side PATH`, the table of decision 16.
+"""Whole fits of this working tree and of another commit's, in turn: `python -m benchmarks.side_by_side PATH`.
 
-The tree at PATH has only to have the same `NMF`. Each tree fits in a process of its own, one after the other, so that
+The tree at PATH has only to have the same estimators. Each tree fits in a process of its own, one after the other, so that
 what else runs on the machine meets both.
 """
 
@@ -16,16 +16,27 @@ from benchmarks.page import described, machine, table
 from benchmarks.speed.problems import PROBLEMS, Problem
 from sklearn.datasets import load_digits
 
-from deepnmf import NMF
+from deepnmf import NMF, DeepNSNMF, DeepSemiNMF, SparseDeepNMF
 
 SWEEPS = 40
-FITS = ("digits", "pie40", "pie160", "tdt2")
+FITS = ("digits", "wide", "pie40", "pie160", "tdt2", "deep-digits", "deep-pie", "deep-tdt2", "semi-pie", "sparse-pie")
+DEEP = {
+    "deep-digits": ("digits", DeepNSNMF((40, 10), random_state=0)),
+    "deep-pie": ("pie40", DeepNSNMF((160, 40), random_state=0)),
+    "deep-tdt2": ("tdt2", DeepNSNMF((60, 30), random_state=0)),
+    "semi-pie": ("pie40", DeepSemiNMF((160, 40), random_state=0)),
+    "sparse-pie": ("pie40", SparseDeepNMF((160, 40), penalty="RL1", random_state=0)),
+}
 
 
 def problem(name, dtype):
-    """Data, rank, and the factors to start from."""
-    X, rank = (load_digits().data, 10) if name == "digits" else PROBLEMS[name]()
-    return Problem.of(name, X, rank, dtype)
+    """A model, and what it is fitted to: NMF from given factors, a deep model with its own start and pre-training."""
+    data, model = DEEP.get(name, (name, None))
+    X, rank = (load_digits().data, 10) if data == "digits" else PROBLEMS[data]()
+    if model is not None:
+        return model.set_params(max_iter=SWEEPS, tol=0, pretrain_tol=0), (X.astype(dtype),), {}
+    given = Problem.of(name, X, rank, dtype)
+    return NMF(given.rank, init="custom", max_iter=SWEEPS, tol=0), (given.X,), {"W": given.W, "H": given.H}
 
 
 def serve():
@@ -35,10 +46,9 @@ def serve():
         name, dtype = line.split()
         if line not in problems:
             problems[line] = problem(name, dtype)
-        given = problems[line]
-        model = NMF(given.rank, init="custom", max_iter=SWEEPS, tol=0)
+        model, data, start = problems[line]
         began = time.perf_counter(), time.process_time()
-        model.fit(given.X, W=given.W, H=given.H)
+        model.fit(*data, **start)
         times = time.perf_counter() - began[0], time.process_time() - began[1]
         print(*times, model.reconstruction_err_, flush=True)
 
@@ -63,10 +73,10 @@ class Child:
         return tuple(map(float, self._process.stdout.readline().split()))
 
 
-def of_fits(tree, repeats):
+def of_fits(tree, repeats, names):
     """Rows: milliseconds of whole fits by the other tree and by this one, one after the other in turn."""
     children = Child(tree), Child(".")
-    for name in FITS:
+    for name in names:
         for dtype in ("float64", "float32"):
             measured = np.array([[child.fit(name, dtype) for child in children] for _ in range(repeats + 1)][1:])
             ratios = [spread(measured[:, 1, clock] / measured[:, 0, clock]) for clock in (0, 1)]
@@ -93,6 +103,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("path", nargs="?", help="the working tree of another commit")
     parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--fits", nargs="*", default=FITS, choices=FITS)
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
@@ -100,7 +111,7 @@ def main():
         return
     print(f"{machine()} {described()}\n")
     heads = ["best ms, other", "this", "this / other, in turn", "the same, time of all cores", "error / other's - 1"]
-    print(table(["data", "dtype", *heads], of_fits(options.path, options.repeats)))
+    print(table(["data", "dtype", *heads], of_fits(options.path, options.repeats, options.fits)))
 
 
 if __name__ == "__main__":
