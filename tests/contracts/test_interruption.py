@@ -166,11 +166,11 @@ def test_ctrl_c_during_the_initialization_of_an_upper_layer_keeps_the_lower_one(
 
 
 def test_ctrl_c_in_the_last_pass_of_a_fit_loses_nothing(ctrl_c, monkeypatch):
-    from deepnmf.models import base
+    from deepnmf.solvers import losses
 
     X, model = data(), NMF(4, random_state=0)
     expected = clone(model).fit(X)
-    at_the_end_of(monkeypatch, base, "kkt_residual", ctrl_c)
+    at_the_end_of(monkeypatch, losses, "kkt_residual", ctrl_c)
     with pytest.warns(UserWarning, match="Interrupted"):
         model.fit(X)
     assert model.stop_reason_ == expected.stop_reason_
@@ -191,7 +191,7 @@ def test_ctrl_c_after_a_sweep_counts_the_sweep(ctrl_c, monkeypatch):
     from deepnmf.solvers import loop
 
     model = NMF(4, random_state=0, tol=0)
-    at_the_end_of(monkeypatch, loop, "_mean_decrease", ctrl_c, nth=5)
+    at_the_end_of(monkeypatch, loop, "_reason_to_stop", ctrl_c, nth=5)
     with pytest.warns(UserWarning, match="Interrupted"):
         model.fit(data())
     assert (model.stop_reason_, model.n_iter_) == ("interrupted", 5)
