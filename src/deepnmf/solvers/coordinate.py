@@ -1,31 +1,20 @@
-"""Coordinate descent on a nonnegative quadratic, one row of Z at a time."""
+"""Coordinate descent on a nonnegative quadratic whose rows of Z are visited block by block."""
 
 import numpy as np
 
 from deepnmf.arrays import Array
 from deepnmf.kernels import descend_rows
-from deepnmf.objective import FormedGram, Quadratic
+from deepnmf.objective import Quadratic
 
 ROWS_AT_ONCE = 48
 DEAREST = 1e150  # a row that curves this much less than its sum costs is zero, and more would overflow
 
 
-def descend(Z: Array, problem: Quadratic, n_passes: int) -> tuple[Array, float]:
-    """Make passes over the rows: the new Z, and the squared violation of optimality that the first one saw."""
-    if isinstance(problem.left, FormedGram) and problem.columns_are_free:
-        gram = _with_ridge(problem.left.matrix, problem.ridge)
-        return descend_columns(Z, gram, problem.linear, n_passes)
-    return _descend_by_blocks(Z, problem, n_passes)
+def descend_by_blocks(Z: Array, problem: Quadratic, n_passes: int) -> tuple[Array, float]:
+    """Make passes over the rows: the new Z, and the squared violation of optimality that the first one saw.
 
-
-def descend_columns(Z: Array, gram: Array, linear: Array, n_passes: int) -> tuple[Array, float]:
-    """Let each column of Z run on its own, as a row of the compiled loop."""
-    rows, violation = descend_rows(Z.T, gram, linear.T, n_passes)
-    return rows.T, violation
-
-
-def _descend_by_blocks(Z: Array, problem: Quadratic, n_passes: int) -> tuple[Array, float]:
-    """Visit a block of rows at a time: what the others contribute is one product with few rows."""
+    A block of rows is visited at a time: what the others contribute is one product with few rows.
+    """
     Z = Z.copy()
     running = problem.left.running_product(Z)
     blocks = [slice(start, min(start + ROWS_AT_ONCE, len(Z))) for start in range(0, len(Z), ROWS_AT_ONCE)]
@@ -34,7 +23,7 @@ def _descend_by_blocks(Z: Array, problem: Quadratic, n_passes: int) -> tuple[Arr
     for number in range(n_passes):
         for rows, gram in zip(blocks, grams, strict=True):
             target = problem.linear[rows] - running.rows(rows) + gram @ Z[rows]
-            new, move = _visit_block(Z[rows], _with_ridge(gram, problem.ridge), target, problem, rows)
+            new, move = _visit_block(Z[rows], with_ridge(gram, problem.ridge), target, problem, rows)
             change = new - Z[rows]
             Z[rows] = new
             running.update(rows, change)
@@ -44,7 +33,8 @@ def _descend_by_blocks(Z: Array, problem: Quadratic, n_passes: int) -> tuple[Arr
 
 def _visit_block(Z: Array, gram: Array, target: Array, problem: Quadratic, rows: slice) -> tuple[Array, float]:
     if problem.row_sums is None:
-        return descend_columns(Z, gram, target, n_passes=1)
+        columns, violation = descend_rows(Z.T, gram, target.T, n_passes=1)
+        return columns.T, violation
     Z = Z.copy()
     return Z, visit_rows(Z, gram, target, problem.row_sums[rows])
 
@@ -84,5 +74,6 @@ def shrink_by_sum(target: Array, weight: float) -> Array:
     return np.where(target >= largest[count - 1], np.maximum(mean / (1 + count * weight) + (target - mean), 0), 0)
 
 
-def _with_ridge(gram: Array, ridge: float) -> Array:
+def with_ridge(gram: Array, ridge: float) -> Array:
+    """G + ridge I; G itself without a ridge."""
     return gram + ridge * np.eye(len(gram), dtype=gram.dtype) if ridge else gram

@@ -1,7 +1,8 @@
 """Block coordinate descent on a linear chain: one pass over X a sweep, whatever the depth."""
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -9,10 +10,10 @@ import numpy as np
 from deepnmf.arrays import Array
 from deepnmf.engines import Block, Engine, Sums, Workers
 from deepnmf.objective import Chain, FormedGram, Objective, Quadratic, Statistics
-from deepnmf.objective.gram import affordable_steps, left_cost
+from deepnmf.objective.gram import ProductGram, left_cost
 from deepnmf.objective.quadratic import inner
 from deepnmf.solvers.least_squares import free_factor
-from deepnmf.solvers.statistics import block_statistics
+from deepnmf.solvers.statistics import GradientStep, block_statistics
 from deepnmf.solvers.steps import Moved, Solver
 
 MOST_INNER = 12
@@ -106,9 +107,7 @@ class ChainDescent:
     engine: Engine
     objective: Objective
     solver: Solver
-
-    def __post_init__(self) -> None:
-        self._spare: tuple[Array, ...] | None = None
+    _spare: tuple[Array, ...] | None = field(default=None, init=False)  # row arrays that a sweep may write into
 
     def start(self, codes: Array, chain: Chain, refined: bool = False) -> State:
         """Begin at codes and factors; zeros are lifted a little for a solver that could never leave them."""
@@ -201,6 +200,14 @@ class ChainDescent:
             optimality = max(optimality, relative(moved.violation, inner(target, target)))
         return chain, optimality
 
+    def codes_residual(self, codes: Array, chain: Chain, pulls: Sequence[Array] = ()) -> tuple[Statistics, float]:
+        """The statistics of the codes, and how far these are from optimal; `pulls` are added to their gradient."""
+        engine, D = self.engine, chain.decoder()
+        penalty = self.objective.code_penalty(chain)
+        step = GradientStep(D.astype(engine.dtype), (D @ D.T + penalty.gram).astype(engine.dtype), penalty.l1)
+        _, (M, K, code_sums, (violation, size)) = engine.completed(codes, D).sweep((codes, *pulls), step)
+        return Statistics(M, K, code_sums, engine.sqnorm), relative(violation, size)
+
     def free_factor(self, chain: Chain, layer: int, stats: Statistics) -> Moved:
         """The best factor of any sign, and the squared gradient before."""
         return Moved(*free_factor(chain, layer, stats, self.objective.factor_terms(chain, layer, stats)))
@@ -212,10 +219,13 @@ class ChainDescent:
         """
         order, width = chain.factors[layer].shape
         top = len(chain.factors[-1])
-        budget = SHARE_OF_A_LAYER * 2 * self.engine.n_samples * self.engine.n_features * top
+        budget = max(SHARE_OF_A_LAYER * 2 * self.engine.n_samples * self.engine.n_features * top, CHEAP)
         step = width * left_cost(top, order)
-        n_steps = affordable_steps(chain.factors[:layer], min(top, order), step, max(budget, CHEAP))
-        return min(max(n_steps, 1), MOST_INNER)
+        n_steps = budget / step
+        if layer > 0:
+            right = ProductGram(chain.factors[:layer]).costs(min(top, order))
+            n_steps = max((budget - right.forming) / (step + right.formed), budget / (step + right.factored))
+        return min(max(int(n_steps), 1), MOST_INNER)
 
 
 def extrapolated(new: Array, old: Array, beta: float, nonnegative: bool) -> Array:

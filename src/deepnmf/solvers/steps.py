@@ -9,9 +9,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from deepnmf.arrays import Array
+from deepnmf.kernels import descend_rows
 from deepnmf.objective import FormedGram, Quadratic
 from deepnmf.objective.quadratic import inner
-from deepnmf.solvers.coordinate import descend
+from deepnmf.solvers.coordinate import descend_by_blocks, with_ridge
 
 FADING = 0.1  # gradient steps end when one moves less than this part of what the first one moved
 
@@ -47,7 +48,11 @@ class HALS:
     def step(self, Z: Array, problem: Quadratic, n_inner: int) -> Moved:
         if problem.right is not None or problem.kronecker:
             return AcceleratedGradient().step(Z, problem, n_inner)
-        return Moved(*descend(Z, problem, n_inner))
+        if problem.row_sums is not None or not isinstance(problem.left, FormedGram):
+            return Moved(*descend_by_blocks(Z, problem, n_inner))
+        gram = with_ridge(problem.left.matrix, problem.ridge) if problem.ridge else problem.left.matrix
+        columns, violation = descend_rows(Z.T, gram, problem.linear.T, n_inner)  # each column of Z on its own
+        return Moved(columns.T, violation)
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,7 @@ class AcceleratedGradient:
         if lipschitz == 0:
             return _without_what_only_costs(Z, F)
         gradient = problem.gradient(Z)
-        violation = _violation(Z, gradient)
+        violation = squared_violation(Z, gradient)
         lowest = 0.5 * inner(gradient - F, Z)
         ahead, ahead_gradient, alpha = Z, gradient, 1.0
         first_move = 0.0
@@ -101,7 +106,7 @@ class ProjectedGradient:
         violation = None
         for _ in range(n_inner):
             gradient = problem.gradient(Z)
-            violation = _violation(Z, gradient) if violation is None else violation
+            violation = squared_violation(Z, gradient) if violation is None else violation
             grown, shrunk = rate * 2, rate
             if (new := _armijo(Z, gradient, grown, problem)) is not None:
                 rate = grown
@@ -149,7 +154,7 @@ class Multiplicative:
                 up, down = gains, problem.curvature(Z) + losses
             else:
                 up, down = gains + mixed.negative @ Z, losses + mixed.positive @ Z
-            violation = _violation(Z, down - up) if violation is None else violation
+            violation = squared_violation(Z, down - up) if violation is None else violation
             ratio = up / np.maximum(down, smallest)
             Z = Z * (ratio if mixed is None else np.sqrt(ratio))
         return Moved(Z, violation or 0.0)
@@ -168,10 +173,10 @@ def _split_signs(problem: Quadratic) -> _Split | None:
     return _Split(np.maximum(problem.left.matrix, 0), np.maximum(-problem.left.matrix, 0))
 
 
-def _violation(Z: Array, gradient: Array) -> float:
-    """Squared norm of the projected gradient."""
+def squared_violation(Z: Array, gradient: Array) -> float:
+    """The squared norm of the projected gradient."""
     projected = projected_gradient(Z, gradient)
-    return float(np.vdot(projected, projected))
+    return inner(projected, projected)
 
 
 def projected_gradient(Z: Array, gradient: Array) -> Array:
