@@ -24,7 +24,7 @@ SMALLEST_SPLIT = 2**21  # bytes; smaller data are one block
 class BlockedRows(Engine):
     """Rows in blocks, each of which is a task for the thread pool."""
 
-    _empty: Callable[..., Array] = staticmethod(np.empty)  # allocates an array of all rows
+    empty: Callable[..., Array] = staticmethod(np.empty)  # allocates an array of all rows
 
     def __init__(
         self, shape: tuple[int, int], blocks: list[slice], workers: Workers, *, unit: float = 1.0, sizes: Step = sizes
@@ -42,26 +42,18 @@ class BlockedRows(Engine):
         self, rows: Sequence[Array], step: Step, out: Sequence[Array] | None = None
     ) -> tuple[tuple[Array, ...], Sums]:
         """Run one pass over X on the thread pool."""
-        store = _RowStore(self.n_samples, self._empty, tuple(out or ()))
+        on_block = _StepOnBlock(self, rows, step, tuple(out or ()))
         totals: list[Array] | None = None
-
-        def one_block(item: tuple[slice, Block]) -> Sums:
-            block, X_b = item
-            new_rows, sums = step(X_b, tuple(array[block] for array in rows))
-            store.put(block, new_rows)
-            self._release_block(X_b)
-            return sums
-
         map_in_order = map if len(self._blocks) == 1 else self.workers.map
-        for sums in map_in_order(one_block, self._items()):
+        for sums in map_in_order(on_block, self._items()):
             if totals is None:
                 totals = [np.array(part, dtype=np.float64) for part in sums]
             else:
                 for total, part in zip(totals, sums, strict=True):
                     total += part
-        return store.arrays, tuple(totals or ())
+        return on_block.new_rows, tuple(totals or ())
 
-    def _release_block(self, X_b: Block) -> None:
+    def release(self, X_b: Block) -> None:
         """Called when a block is no longer used."""
 
     def for_codes(self, codes: Array) -> Engine:
@@ -116,20 +108,26 @@ class RowsInMemory(BlockedRows):
 
 
 @dataclass
-class _RowStore:
-    """The new row arrays, into which the blocks are written; allocated when the first block shows their shapes."""
+class _StepOnBlock:
+    """A step whose new rows are written into arrays of all rows, allocated when the first block shows their shapes."""
 
-    n_samples: int
-    empty: Callable[..., Array]
-    arrays: tuple[Array, ...] = ()
+    engine: BlockedRows
+    rows: Sequence[Array]
+    step: Step
+    new_rows: tuple[Array, ...]
     lock: Lock = field(default_factory=Lock)
 
-    def put(self, block: slice, new_rows: tuple[Array, ...]) -> None:
+    def __call__(self, item: tuple[slice, Block]) -> Sums:
+        block, X_b = item
+        new_rows, sums = self.step(X_b, tuple(array[block] for array in self.rows))
         with self.lock:
-            if not self.arrays:
-                self.arrays = tuple(self.empty((self.n_samples, *new.shape[1:]), new.dtype) for new in new_rows)
-        for array, new in zip(self.arrays, new_rows, strict=True):
+            if not self.new_rows:
+                shapes = [(self.engine.n_samples, *new.shape[1:]) for new in new_rows]
+                self.new_rows = tuple(map(self.engine.empty, shapes, [new.dtype for new in new_rows]))
+        for array, new in zip(self.new_rows, new_rows, strict=True):
             array[block] = new
+        self.engine.release(X_b)
+        return sums
 
 
 def _averaging_matrix(places: Array, counts: Array, scale: Array) -> Matrix:

@@ -147,12 +147,12 @@ class StreamedRows(BlockedRows):
             buffer = np.empty((self._longest, self.n_features), self.dtype)
         return block, self._source.read(block, buffer).astype(self.dtype, copy=False)
 
-    def _release_block(self, X_b: Any) -> None:
+    def release(self, X_b: Any) -> None:
         """Keep the buffer for another block: the system has to clear new memory first, page by page."""
         if X_b.X.base is not None:
             self._buffers.append(X_b.X.base)
 
-    def _empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         """Allocate an array of all rows in memory, or in an unnamed file that is deleted with the array."""
         size = int(np.prod(shape)) * dtype.itemsize
         if size <= MAX_BYTES_IN_MEMORY:
