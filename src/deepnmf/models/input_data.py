@@ -59,24 +59,22 @@ def validated(model: Any, problem: Problem, X: Matrix, *, reset: bool) -> Matrix
         if not problem.masks_nan:
             raise ValueError(f"X has masked entries, and {whom} as it is set cannot leave any out: fill them first.")
         X = with_holes(X)
-    elsewhere = _elsewhere(X, problem, whom)
-    return _in_memory(model, X, problem, reset) if elsewhere is None else _to_be_read(model, elsewhere, reset)
-
-
-def _elsewhere(X: Matrix, problem: Problem, whom: str) -> Matrix | None:
-    """X as rows to be read, or on a cluster; None where it is in memory."""
     if is_on_cluster(X):
-        if not problem.distributes:
-            raise ValueError(f"{whom} as it is set takes no dask arrays: rows depend on each other.")
-        from deepnmf.engines.cluster import check_dask_array  # noqa: PLC0415 - dask is imported for its own arrays only
-
-        return check_dask_array(X)
-    if isinstance(X, np.memmap) and not problem.streams:
-        return None
-    source = row_source(X)
-    if source is not None and not problem.streams:
+        return _on_cluster(model, X, problem, reset)
+    source = None if isinstance(X, np.memmap) and not problem.streams else row_source(X)
+    if source is None:
+        return _in_memory(model, X, problem, reset)
+    if not problem.streams:
         raise ValueError(f"{whom} needs X in memory, got rows that are read block by block.")
-    return source
+    return _to_be_read(model, source, reset)
+
+
+def _on_cluster(model: Any, X: Matrix, problem: Problem, reset: bool) -> Matrix:
+    if not problem.distributes:
+        raise ValueError(f"{type(model).__name__} as it is set takes no dask arrays: rows depend on each other.")
+    from deepnmf.engines.cluster import check_dask_array  # noqa: PLC0415 - dask is imported for its own arrays only
+
+    return _to_be_read(model, check_dask_array(X), reset)
 
 
 def _to_be_read(model: Any, X: Matrix, reset: bool) -> Matrix:
