@@ -18,9 +18,8 @@ from deepnmf.objective import (
     UnitScaleSquaredL1Features,
     smooth,
 )
-from deepnmf.solvers.coordinate import shrink_by_sum, visit_rows
 from deepnmf.solvers.least_squares import least_change
-from deepnmf.solvers.steps import SOLVERS
+from deepnmf.solvers.steps import SOLVERS, shrink_by_sum, visit_rows
 
 
 def problem(sizes, theta, seed=0, n=15, p=9):
