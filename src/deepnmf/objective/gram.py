@@ -119,14 +119,6 @@ class FactoredGram(LeftGram):
         return _FactoredProduct(self.A, self.KA, self.A @ Z)
 
 
-class Costs(NamedTuple):
-    """Numbers of multiplications: to form a Gram matrix, to apply it, and to apply its factors instead."""
-
-    forming: int
-    formed: int
-    factored: int
-
-
 class ProductGram(Gram):
     """G = BBᵀ of a product B = factors[-1] ··· factors[0], applied through the factors."""
 
@@ -140,19 +132,6 @@ class ProductGram(Gram):
         for factor in self.factors:
             T = T @ factor.T
         return T.T
-
-    def form(self) -> FormedGram:
-        """Form the matrix, starting from the layer next to the data."""
-        gram = self.factors[0] @ self.factors[0].T
-        for factor in self.factors[1:]:
-            gram = factor @ gram @ factor.T
-        return FormedGram(gram)
-
-    def costs(self, n_columns: int) -> Costs:
-        """The costs of `n_columns` columns; the first product is symmetric and needs half of its multiplications."""
-        first, *above = self.factors
-        forming = len(first) * first.size // 2 + sum(Z.size * (len(Z) + Z.shape[1]) for Z in above)
-        return Costs(forming, n_columns * self.order**2, n_columns * 2 * sum(Z.size for Z in self.factors))
 
 
 def without_negligible_curvature(gram: Array, largest: float) -> Array:
@@ -183,9 +162,28 @@ def left_cost(top: int, order: int) -> int:
 
 def right_gram(factors: Sequence[Array], n_columns: int, n_steps: int) -> Gram:
     """BBᵀ, formed if that is cheaper for `n_steps` applications to `n_columns` columns."""
-    product = ProductGram(factors)
-    costs = product.costs(n_columns * n_steps)
-    return product.form() if costs.forming + costs.formed < costs.factored else product
+    costs = right_costs(factors, n_columns * n_steps)
+    if costs.forming + costs.formed >= costs.factored:
+        return ProductGram(factors)
+    gram = factors[0] @ factors[0].T  # from the layer next to the data upwards
+    for factor in factors[1:]:
+        gram = factor @ gram @ factor.T
+    return FormedGram(gram)
+
+
+class Costs(NamedTuple):
+    """Numbers of multiplications: to form a Gram matrix, to apply it, and to apply its factors instead."""
+
+    forming: int
+    formed: int
+    factored: int
+
+
+def right_costs(factors: Sequence[Array], n_columns: int) -> Costs:
+    """The costs of BBᵀ for `n_columns` columns; the first product is symmetric and needs half the multiplications."""
+    first, *above = factors
+    forming = len(first) * first.size // 2 + sum(Z.size * (len(Z) + Z.shape[1]) for Z in above)
+    return Costs(forming, n_columns * len(factors[-1]) ** 2, n_columns * 2 * sum(Z.size for Z in factors))
 
 
 class _FormedProduct:

@@ -10,7 +10,7 @@ import numpy as np
 from deepnmf.arrays import Array
 from deepnmf.engines import Block, Engine, Sums, Workers
 from deepnmf.objective import Chain, FormedGram, Objective, Quadratic, Statistics
-from deepnmf.objective.gram import ProductGram, left_cost
+from deepnmf.objective.gram import left_cost, right_costs
 from deepnmf.objective.quadratic import inner
 from deepnmf.solvers.least_squares import free_factor
 from deepnmf.solvers.statistics import GradientStep, block_statistics
@@ -223,7 +223,7 @@ class ChainDescent:
         step = width * left_cost(top, order)
         n_steps = budget / step
         if layer > 0:
-            right = ProductGram(chain.factors[:layer]).costs(min(top, order))
+            right = right_costs(chain.factors[:layer], min(top, order))
             n_steps = max((budget - right.forming) / (step + right.formed), budget / (step + right.factored))
         return min(max(int(n_steps), 1), MOST_INNER)
 
