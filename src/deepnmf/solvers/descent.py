@@ -120,7 +120,6 @@ class ChainDescent:
         sweep = self._sweep(state, state.chain if state.ahead is None else state.ahead)
         if not sweep.loss <= state.loss + rounding(self.engine, sweep.sqnorm, state.loss):
             return self._take_back(state, sweep.rows)
-        self._recycle(state)
         reached = State(
             codes=sweep.rows[0],
             chain=sweep.chain,
@@ -129,7 +128,11 @@ class ChainDescent:
             most_inner=state.most_inner + 1,
             momentum=state.momentum,
         )
-        return self._look_ahead(state, reached, sweep.rows[1]) if self.solver.extrapolates else reached
+        if self.solver.extrapolates:
+            return self._look_ahead(state, reached, sweep.rows[1])
+        if np.isfinite(state.loss):  # the row arrays of the first state are the caller's
+            self._spare = (state.codes,)
+        return reached
 
     @np.errstate(over="ignore", invalid="ignore")
     def _sweep(self, state: State, departure: Chain) -> Sweep:
@@ -140,6 +143,9 @@ class ChainDescent:
         return Sweep(rows, chain, loss, max(codes_optimality, factors_optimality), stats.sqnorm)
 
     def _look_ahead(self, state: State, reached: State, plain_codes: Array) -> State:
+        """Extrapolate from the state before, whose row arrays the next sweep may write into."""
+        if state.plain_codes is not None:
+            self._spare = (state.codes, state.plain_codes)
         beta = state.momentum.beta if np.isfinite(state.loss) else 0.0
         pairs = zip(reached.chain.factors, state.chain.factors, strict=True)
         factors = [extrapolated(new, old, beta, reached.chain.nonnegative) for new, old in pairs]
@@ -157,13 +163,6 @@ class ChainDescent:
         if state.ahead is None:
             return replace(state, exhausted=True)
         return replace(state, plain_codes=None, ahead=None, momentum=state.momentum.after_rise())
-
-    def _recycle(self, state: State) -> None:
-        """Let the next sweep write into the row arrays of a state that has been left behind."""
-        if state.plain_codes is not None:
-            self._spare = (state.codes, state.plain_codes)
-        elif not self.solver.extrapolates and np.isfinite(state.loss):
-            self._spare = (state.codes,)
 
     def _update_codes(self, state: State, chain: Chain) -> tuple[tuple[Array, ...], Statistics, float]:
         dtype = self.engine.dtype
