@@ -93,8 +93,10 @@ def check_start(
         check_rank(init, shape, sizes)
     if len(factors) > len(sizes):
         raise ValueError(f"factors has {len(factors)} matrices, but the model has {len(sizes)} layers.")
-    for layer, (Z, expected) in enumerate(zip(factors, factor_shapes(shape[1], sizes), strict=False)):
-        check_start_array(Z, expected, whom, f"factors[{layer}]", nonnegative)
+    width = shape[1]
+    for layer, (Z, size) in enumerate(zip(factors, sizes, strict=False)):
+        check_start_array(Z, (size, width), whom, f"factors[{layer}]", nonnegative)
+        width = size
 
 
 def factor_shapes(n_features: int, sizes: tuple[int, ...]) -> list[tuple[int, int]]:
@@ -148,17 +150,19 @@ def check_groups(groups: Any, n_samples: int) -> Array:
     return ids
 
 
-def check_observed_non_negative(X: Matrix, whom: str) -> None:
-    """Refuse negative entries; NaN is unobserved."""
-    check_non_negative(X if sparse.issparse(X) else least_observed(X), whom)
-
-
-def check_any_observed(X: Matrix, weight: Matrix | None) -> None:
-    """Refuse to learn from nothing."""
-    if not sparse.issparse(X) and np.isnan(least_observed(X)).all():
-        raise ValueError("X has no observed entry: every one is NaN, and at least one number is expected.")
-    if weight is None:
+def check_observed(X: Matrix, whom: str, *, nonnegative: bool, learns: bool) -> None:
+    """Refuse negative entries for a nonnegative model, and to learn from nothing; NaN is unobserved."""
+    if not nonnegative and not learns:
         return
+    smallest = X if sparse.issparse(X) else np.fmin.reduce(X, axis=None, keepdims=True)  # NaN if all are
+    if nonnegative:
+        check_non_negative(smallest, f"{whom} (input X)")
+    if learns and not sparse.issparse(X) and np.isnan(smallest).all():
+        raise ValueError("X has no observed entry: every one is NaN, and at least one number is expected.")
+
+
+def check_any_weight(weight: Matrix) -> None:
+    """Refuse to learn from entries without weight."""
     largest = float((weight.data if sparse.issparse(weight) else weight).max(initial=0))
     if largest == 0:
         raise ValueError("entry_weight leaves nothing of X: every weight is 0, and at least one above is expected.")
@@ -167,8 +171,3 @@ def check_any_observed(X: Matrix, weight: Matrix | None) -> None:
             f"entry_weight has no weight above {largest:g}, and a largest one from {LIGHTEST:g} to 1 is expected: "
             "divide the weights by it."
         )
-
-
-def least_observed(X: Array) -> Array:
-    """The smallest entry that is not NaN, as a 1 x 1 matrix."""
-    return np.fmin.reduce(X, axis=None, keepdims=True)

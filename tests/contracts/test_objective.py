@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from deepnmf.kernels import descend_rows
 from deepnmf.objective import (
     Chain,
     ElasticNet,
@@ -17,9 +18,8 @@ from deepnmf.objective import (
     UnitScaleSquaredL1Features,
     smooth,
 )
-from deepnmf.solvers.coordinate import descend_columns, shrink_by_sum, visit_rows
 from deepnmf.solvers.least_squares import least_change
-from deepnmf.solvers.steps import SOLVERS
+from deepnmf.solvers.steps import SOLVERS, shrink_by_sum, visit_rows
 
 
 def problem(sizes, theta, seed=0, n=15, p=9):
@@ -167,10 +167,10 @@ def test_the_compiled_loop_and_its_plain_twin_agree(order, n_columns, n_passes, 
     V = np.maximum(rng.standard_normal((order, n_columns)), 0).astype(dtype)
     plain = V.copy()
     violations = [visit_rows(plain, G, F) for _ in range(n_passes)]
-    compiled, violation = descend_columns(V, G, F, n_passes)
+    columns, violation = descend_rows(V.T, G, F.T, n_passes)
     tolerance = 1e-9 if dtype == np.float64 else 1e-2
     scale = 1 + np.abs(plain).max()
-    assert np.allclose(compiled, plain, atol=tolerance * scale)
+    assert np.allclose(columns.T, plain, atol=tolerance * scale)
     assert violation == pytest.approx(violations[0], rel=1e-3, abs=1e-6)
 
 

@@ -43,6 +43,7 @@ class Block(ABC):
     shape: tuple[int, int]
     dtype: np.dtype[Any]  # float32 or float64
     is_complete = True  # whether every entry was observed
+    is_sparsely_observed = False  # whether so few entries were observed that it is faster to fit each row separately
 
     @abstractmethod
     def __matmul__(self, right: Array) -> Array:
@@ -56,11 +57,6 @@ class Block(ABC):
     def nbytes(self) -> int:
         """The size of the stored data, which determines the number of blocks; 0 means a single block."""
         return 0
-
-    @property
-    def is_sparsely_observed(self) -> bool:
-        """Whether X stores so few observed entries that it is faster to fit each row separately."""
-        return False
 
     def dense(self, part: slice | Array) -> Array:
         """Some rows as an array."""
@@ -143,8 +139,9 @@ class Dense(Products):
     def dense(self, part: slice | Array) -> Array:
         return self.X[part]
 
+    @np.errstate(over="ignore")  # infinite sizes make the engine scale the data
     def sizes(self) -> Sizes:
-        return _sizes_of(self.X, self.X.size)
+        return Sizes(square(self.X), float(self.X.sum(dtype=np.float64)), self.X.size)
 
     def absolute_sizes(self) -> tuple[float, float]:
         return absolute_sum(self.X), self.X.size
@@ -177,8 +174,10 @@ class Sparse(Products):
     def rows(self, part: slice) -> "Sparse":
         return Sparse(stored_rows(self.X, part))
 
+    @np.errstate(over="ignore")
     def sizes(self) -> Sizes:
-        return _sizes_of(self.X.data[None], self.shape[0] * self.shape[1])
+        values = self.X.data[None]
+        return Sizes(square(values), float(values.sum(dtype=np.float64)), self.shape[0] * self.shape[1])
 
     def absolute_sizes(self) -> tuple[float, float]:
         return absolute_sum(self.X.data), self.shape[0] * self.shape[1]
@@ -221,10 +220,8 @@ class LowRankPlusSparse(Block):
         return np.einsum("ij,ij->i", self.H @ (self.D @ self.D.T), self.H) + np.asarray(added.sum(axis=1)).ravel()
 
 
-def block_of(X: Block | Matrix) -> Block:
-    """X as a block."""
-    if isinstance(X, Block):
-        return X
+def block_of(X: Matrix) -> Block:
+    """Complete rows of an array or a CSR matrix as a block."""
     return Sparse(X) if sparse.issparse(X) else Dense(X)
 
 
@@ -250,8 +247,3 @@ def square(values: Array) -> float:
 def absolute_sum(values: Array) -> float:
     """Σ|x|; the sum may overflow to infinity."""
     return float(np.abs(values).sum(dtype=np.float64))
-
-
-@np.errstate(over="ignore")  # infinite sizes make the engine scale the data
-def _sizes_of(values: Array, count: int) -> Sizes:
-    return Sizes(square(values), float(values.sum(dtype=np.float64)), count)

@@ -5,10 +5,12 @@ Other data are divided by a power of two, which is exact, and `Engine.unit` is t
 these units, and the estimators convert its results back into the units of the data.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines.blocks import Block
@@ -36,20 +38,19 @@ def make_engine(
     Data that are read for the first time here are also checked here. Rows are divided by `unit`; if it is None, a unit
     is chosen in which the rows have a safe magnitude.
     """
-    engine = _make_engine(in_units(X, unit or 1.0), weight, workers, nonnegative, unit or 1.0)
-    if unit is None and (unit := unit_of(engine)) != 1:
-        return make_engine(X, weight, workers=workers, nonnegative=nonnegative, unit=unit)
-    return engine
-
-
-def _make_engine(X: Matrix, weight: Matrix | None, workers: Workers, nonnegative: bool, unit: float) -> Engine:
-    if is_on_cluster(X):
+    rows, own = in_units(X, unit or 1.0), unit or 1.0
+    engine: Engine
+    if isinstance(rows, np.ndarray) or sparse.issparse(rows):
+        engine = RowsInMemory(observed_block(rows, weight), workers, unit=own)
+    elif is_streamed(rows):
+        engine = StreamedRows(rows, workers, unit=own, nonnegative=nonnegative)
+    else:
         from deepnmf.engines.cluster import RowsOnCluster  # noqa: PLC0415 - dask is imported for its own arrays only
 
-        return RowsOnCluster(X, workers, unit=unit, sizes=CheckedSizes(nonnegative))
-    if is_streamed(X) or isinstance(X, ScaledRows):
-        return StreamedRows(X, workers, unit=unit, nonnegative=nonnegative)
-    return RowsInMemory(observed_block(X, weight), workers, unit=unit)
+        engine = RowsOnCluster(rows, workers, unit=own, sizes=CheckedSizes(nonnegative))
+    if unit is None and not has_safe_magnitude(engine) and (unit := safe_unit(engine)) != 1:
+        return make_engine(X, weight, workers=workers, nonnegative=nonnegative, unit=unit)
+    return engine
 
 
 def is_on_cluster(X: Matrix) -> bool:
@@ -57,7 +58,7 @@ def is_on_cluster(X: Matrix) -> bool:
     return type(X).__module__.partition(".")[0] == "dask"
 
 
-class ScaledRows:
+class ScaledRows(RowSource):
     """Rows that are divided by a unit when they are read."""
 
     def __init__(self, source: RowSource, unit: float) -> None:
@@ -82,13 +83,12 @@ def in_units(X: Matrix, unit: float) -> Any:
 def has_safe_magnitude(engine: Engine, limits: Mapping[str, float] | None = None) -> bool:
     """Whether squares of the rows, and squares of these, are finite and accurate; rows of zeros are safe."""
     largest = (limits or MAX_RMS)[engine.dtype.name]
-    return 1 / largest <= engine.size <= largest or mean_magnitude(engine) == 0
+    rms = math.sqrt(engine.measured.sqnorm / (engine.measured.n_entries or 1.0))
+    return 1 / largest <= rms <= largest or mean_magnitude(engine) == 0
 
 
-def unit_of(engine: Engine) -> float:
-    """The unit for these rows: 1 if their magnitude is safe, otherwise a power of two near the mean of |x|."""
-    if has_safe_magnitude(engine):
-        return 1.0
+def safe_unit(engine: Engine) -> float:
+    """The unit in which these rows have a safe magnitude: a power of two near the mean of |x|."""
     magnitude, name = mean_magnitude(engine), engine.dtype.name
     if not 1 / MAX_MAGNITUDE[name] <= magnitude <= MAX_MAGNITUDE[name]:
         exponent = DOCUMENTED_EXPONENT[name]

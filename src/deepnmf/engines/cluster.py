@@ -22,8 +22,8 @@ from dask.highlevelgraph import HighLevelGraph
 from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.engines.blocks import block_of
-from deepnmf.engines.protocol import Engine, Step, Sums, measure, sizes
+from deepnmf.engines.blocks import Sizes, block_of
+from deepnmf.engines.protocol import Engine, Step, Sums, sizes
 from deepnmf.engines.threads import Workers, single_threaded_blas
 from deepnmf.masks import with_holes
 
@@ -58,7 +58,7 @@ class RowsOnCluster(Engine):
         self._blocks = _blocks(X.astype(self.dtype, copy=False))
         self._passes = 0
         self._clients = _clients_of(X)
-        self.measured = measure(self, sizes)
+        self.measured = Sizes(*map(float, self.sweep((), sizes)[1]))
 
     def sweep(
         self, rows: Sequence[Array], step: Step, out: Sequence[Array] | None = None

@@ -20,8 +20,8 @@ from deepnmf.engines.blocks import (
     LowRankPlusSparse,
     NormalEquations,
     Sizes,
+    Sparse,
     absolute_sum,
-    block_of,
     square,
     stored_bytes,
     stored_rows,
@@ -155,13 +155,13 @@ class HoledDense(Holed):
 class HoledSparse(Holed):
     """Rows of a CSR matrix whose stored entries are the observed ones; `weight` has the pattern of X."""
 
+    def __init__(self, X: Matrix, weight: Matrix | None = None) -> None:
+        super().__init__(X, weight)
+        self.is_sparsely_observed = X.nnz < SPARSELY_OBSERVED * X.shape[0] * X.shape[1]
+
     @property
     def nbytes(self) -> int:
         return stored_bytes(self.X)
-
-    @property
-    def is_sparsely_observed(self) -> bool:
-        return self.X.nnz < SPARSELY_OBSERVED * self.shape[0] * self.shape[1]
 
     @cached_property
     def weights(self) -> Array:
@@ -216,7 +216,9 @@ def observed_block(X: Matrix, weight: Matrix | None = None) -> Block:
     """X as a block: `Holed` if it has NaN or weights, and as a sparse matrix if it is sparsely observed."""
     if weight is not None:
         return holed(X, weight)
-    return holed(_sparse_if_sparsely_observed(X)) if has_holes(X) else block_of(X)
+    if sparse.issparse(X):
+        return Sparse(X)
+    return holed(_sparse_if_sparsely_observed(X)) if has_holes(X) else Dense(X)
 
 
 def holed(X: Matrix, weight: Matrix | None = None) -> Holed:

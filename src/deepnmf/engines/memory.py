@@ -2,17 +2,17 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from threading import Lock
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.engines.blocks import Block, block_of
-from deepnmf.engines.protocol import Engine, Step, Sums, measure, sizes
+from deepnmf.engines.blocks import Block, Dense, Sizes, block_of
+from deepnmf.engines.protocol import Engine, Step, Sums, sizes
 from deepnmf.engines.threads import Workers
 
 # Measured on 2 cores: blocks of 2 to 8 MB take the same time within 5 %. Smaller blocks cause more calls,
@@ -24,13 +24,15 @@ SMALLEST_SPLIT = 2**21  # bytes; smaller data are one block
 class BlockedRows(Engine):
     """Rows in blocks, each of which is a task for the thread pool."""
 
+    empty: Callable[..., Array] = staticmethod(np.empty)  # allocates an array of all rows
+
     def __init__(
         self, shape: tuple[int, int], blocks: list[slice], workers: Workers, *, unit: float = 1.0, sizes: Step = sizes
     ) -> None:
         self.n_samples, self.n_features = shape
         self.workers, self.unit = workers, unit
         self._blocks = blocks
-        self.measured = measure(self, sizes)
+        self.measured = Sizes(*map(float, self.sweep((), sizes)[1]))
 
     @abstractmethod
     def _items(self) -> Iterator[tuple[slice, Block]]:
@@ -40,35 +42,23 @@ class BlockedRows(Engine):
         self, rows: Sequence[Array], step: Step, out: Sequence[Array] | None = None
     ) -> tuple[tuple[Array, ...], Sums]:
         """Run one pass over X on the thread pool."""
-        store = _RowStore(self.n_samples, self._empty, out)
+        on_block = _StepOnBlock(self, rows, step, tuple(out or ()))
         totals: list[Array] | None = None
-
-        def one_block(item: tuple[slice, Block]) -> Sums:
-            block, X_b = item
-            new_rows, sums = step(X_b, tuple(array[block] for array in rows))
-            store.put(block, new_rows)
-            self._release_block(X_b)
-            return sums
-
         map_in_order = map if len(self._blocks) == 1 else self.workers.map
-        for sums in map_in_order(one_block, self._items()):
+        for sums in map_in_order(on_block, self._items()):
             if totals is None:
                 totals = [np.array(part, dtype=np.float64) for part in sums]
             else:
                 for total, part in zip(totals, sums, strict=True):
                     total += part
-        return store.arrays, tuple(totals or ())
+        return on_block.new_rows, tuple(totals or ())
 
-    def _release_block(self, X_b: Block) -> None:
+    def release(self, X_b: Block) -> None:
         """Called when a block is no longer used."""
-
-    def _empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        """Allocate an array of all rows."""
-        return np.empty(shape, dtype)
 
     def for_codes(self, codes: Array) -> Engine:
         """Return an engine for codes of these rows, which are in memory."""
-        return RowsInMemory(codes, self.workers)
+        return RowsInMemory(Dense(codes), self.workers)
 
 
 class RowsInMemory(BlockedRows):
@@ -85,26 +75,15 @@ class RowsInMemory(BlockedRows):
         ‖X‖² of the samples, if these rows are means of groups of samples.
     """
 
+    sqnorm: float = 0.0  # ‖X‖² of the samples
+
     def __init__(self, X: Block | Matrix, workers: Workers, *, unit: float = 1.0, sqnorm: float | None = None) -> None:
-        self._X = block_of(X)
+        self._X = X if isinstance(X, Block) else block_of(X)
         self.dtype, self.is_complete = self._X.dtype, self._X.is_complete
-        self._sqnorm_of_samples = sqnorm
+        self.is_sparsely_observed = self._X.is_sparsely_observed
         super().__init__(self._X.shape, row_blocks(self._X.shape[0], self._X.nbytes), workers, unit=unit)
-
-    @property
-    def sqnorm(self) -> float:
-        """‖X‖² of the samples, also if these rows are means of groups of samples."""
-        return self.measured.sqnorm if self._sqnorm_of_samples is None else self._sqnorm_of_samples
-
-    @property
-    def scatter(self) -> float:
-        """‖X‖² of the samples minus that of these rows."""
-        return self.sqnorm - self.measured.sqnorm
-
-    @property
-    def is_sparsely_observed(self) -> bool:
-        """Whether X stores so few observed entries that it is faster to fit each row separately."""
-        return self._X.is_sparsely_observed
+        self.sqnorm = self.measured.sqnorm if sqnorm is None else sqnorm
+        self.scatter = self.sqnorm - self.measured.sqnorm
 
     @cached_property
     def _columns(self) -> "RowsInMemory":
@@ -128,20 +107,27 @@ class RowsInMemory(BlockedRows):
         return ((block, self._X.rows(block)) for block in self._blocks)
 
 
-class _RowStore:
-    """The new row arrays, into which the blocks are written; allocated when the first block shows their shapes."""
+@dataclass
+class _StepOnBlock:
+    """A step whose new rows are written into arrays of all rows, allocated when the first block shows their shapes."""
 
-    def __init__(self, n_samples: int, empty: Callable[..., Array], out: Sequence[Array] | None) -> None:
-        self._n_samples, self._empty = n_samples, empty
-        self._lock = Lock()
-        self.arrays: tuple[Array, ...] = () if out is None else tuple(out)
+    engine: BlockedRows
+    rows: Sequence[Array]
+    step: Step
+    new_rows: tuple[Array, ...]
+    lock: Lock = field(default_factory=Lock)
 
-    def put(self, block: slice, new_rows: tuple[Array, ...]) -> None:
-        with self._lock:
-            if not self.arrays:
-                self.arrays = tuple(self._empty((self._n_samples, *new.shape[1:]), new.dtype) for new in new_rows)
-        for array, new in zip(self.arrays, new_rows, strict=True):
+    def __call__(self, item: tuple[slice, Block]) -> Sums:
+        block, X_b = item
+        new_rows, sums = self.step(X_b, tuple(array[block] for array in self.rows))
+        with self.lock:
+            if not self.new_rows:
+                shapes = [(self.engine.n_samples, *new.shape[1:]) for new in new_rows]
+                self.new_rows = tuple(map(self.engine.empty, shapes, [new.dtype for new in new_rows]))
+        for array, new in zip(self.new_rows, new_rows, strict=True):
             array[block] = new
+        self.engine.release(X_b)
+        return sums
 
 
 def _averaging_matrix(places: Array, counts: Array, scale: Array) -> Matrix:

@@ -1,6 +1,5 @@
 """The interface of all engines, whatever kind of data they have."""
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -30,6 +29,8 @@ class Engine(ABC):
     unit: float = 1.0  # X was divided by it, see `deepnmf.engines.choice`
     workers: Workers
     is_complete: bool = True  # whether every entry was observed or has been filled in
+    is_sparsely_observed: bool = False  # whether so few were observed that it is faster to fit each row separately
+    scatter: float = 0.0  # the constant part of the loss beside these rows: that within groups, if rows are group means
 
     @property
     def sqnorm(self) -> float:
@@ -37,24 +38,9 @@ class Engine(ABC):
         return self.measured.sqnorm
 
     @property
-    def scatter(self) -> float:
-        """The constant part of the loss beside these rows: the scatter within groups, if rows are group means."""
-        return 0.0
-
-    @property
     def mean(self) -> float:
         """The mean of the entries."""
         return self.measured.total / (self.measured.n_entries or 1.0)
-
-    @property
-    def size(self) -> float:
-        """The root mean square of the entries."""
-        return math.sqrt(self.measured.sqnorm / (self.measured.n_entries or 1.0))
-
-    @property
-    def is_sparsely_observed(self) -> bool:
-        """Whether X stores so few observed entries that it is faster to fit each row separately."""
-        return False
 
     @abstractmethod
     def sweep(
@@ -192,8 +178,3 @@ class CheckedSizes:
         if self.nonnegative and X_b.minimum() < 0:
             raise ValueError("Negative values in data passed to a nonnegative model (input X).")
         return (), measured
-
-
-def measure(engine: Engine, step: Step = sizes) -> Sizes:
-    """Return the sizes of the rows, from a first pass."""
-    return Sizes(*map(float, engine.sweep((), step)[1]))

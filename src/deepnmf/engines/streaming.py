@@ -4,10 +4,11 @@ import mmap
 import os
 import tempfile
 import weakref
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Protocol, TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -20,30 +21,19 @@ from deepnmf.engines.threads import Workers, read_ahead
 MAX_BYTES_IN_MEMORY = 2**28  # a larger array of all rows is stored in a file beside the data
 
 
-class RowSource(Protocol):
+class RowSource(ABC):
     """A matrix whose rows can be read in parts."""
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        ...
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    folder: str | None = None  # the folder of the data, if they are in a file
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the stored numbers."""
-        ...
-
-    @property
-    def folder(self) -> str | None:
-        """The folder of the data, if they are in a file."""
-        ...
-
+    @abstractmethod
     def read(self, rows: slice, buffer: Array | None) -> Array:
         """Read some rows into memory, into the buffer if there is one of the right type."""
-        ...
 
 
-class RowsOfFile:
+class RowsOfFile(RowSource):
     """Rows of a file in C order.
 
     They are read by system calls: with a memory map, a file that is truncated meanwhile would crash the process.
@@ -90,12 +80,11 @@ class RowsOfFile:
         return block
 
 
-class RowsOfArray:
+class RowsOfArray(RowSource):
     """Rows of an array that returns them by slicing, such as one of h5py or zarr."""
 
     def __init__(self, X: Any) -> None:
-        self.shape: tuple[int, int] = X.shape
-        self.dtype, self.folder = np.dtype(X.dtype), None
+        self.shape, self.dtype = X.shape, np.dtype(X.dtype)
         self._X = X
 
     def read(self, rows: slice, buffer: Array | None) -> Array:
@@ -122,7 +111,7 @@ def _is_whole_file(X: np.memmap[Any, Any]) -> bool:
 
 def is_streamed(X: Any) -> TypeGuard[RowSource]:
     """Whether the rows of X are read in every pass."""
-    return isinstance(X, RowsOfFile | RowsOfArray)
+    return isinstance(X, RowSource)
 
 
 class StreamedRows(BlockedRows):
@@ -158,12 +147,12 @@ class StreamedRows(BlockedRows):
             buffer = np.empty((self._longest, self.n_features), self.dtype)
         return block, self._source.read(block, buffer).astype(self.dtype, copy=False)
 
-    def _release_block(self, X_b: Any) -> None:
+    def release(self, X_b: Any) -> None:
         """Keep the buffer for another block: the system has to clear new memory first, page by page."""
         if X_b.X.base is not None:
             self._buffers.append(X_b.X.base)
 
-    def _empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         """Allocate an array of all rows in memory, or in an unnamed file that is deleted with the array."""
         size = int(np.prod(shape)) * dtype.itemsize
         if size <= MAX_BYTES_IN_MEMORY:

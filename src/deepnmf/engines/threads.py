@@ -40,18 +40,15 @@ class _BlasGuard:
         """Count one more fit, and return the number of threads that BLAS had before the first one."""
         with self._lock:
             if not self._holders:
-                self._find_blas()
-                self._width = max((lib["num_threads"] for lib in self._blas.info()), default=_cpu_count())
+                if self._n_modules != len(sys.modules):  # a search for BLAS libraries takes milliseconds
+                    self._blas = ThreadpoolController().select(user_api="blas")
+                    self._n_modules = len(sys.modules)
+                widths = [lib["num_threads"] for lib in self._blas.info()]
+                self._width = max(widths) if widths else _cpu_count()
                 _clear_controlling_thread(self._blas)
                 self._limiter = self._blas.limit(limits=1)
             self._holders.append(get_ident())
             return self._width
-
-    def _find_blas(self) -> None:
-        """Search the process for BLAS libraries; this takes milliseconds, so only if modules were imported since."""
-        if self._n_modules != len(sys.modules):
-            self._blas = ThreadpoolController().select(user_api="blas")
-            self._n_modules = len(sys.modules)
 
     def limit_this_thread(self) -> None:
         """Limit BLAS in this thread of a pool: with OpenMP every thread has its own limit."""
@@ -108,33 +105,32 @@ class Workers:
 
     def __enter__(self) -> Self:
         self.width = _guard.acquire()
-        self._open_pool()
+        self._pool: ThreadPoolExecutor | None = None
+        self._process = os.getpid()
         return self
 
-    def _open_pool(self) -> None:
-        self._process = os.getpid()
-        self._pool = ThreadPoolExecutor(self.width, initializer=_guard.limit_this_thread) if self.width > 1 else None
-
-    def _own_pool(self) -> ThreadPoolExecutor | None:
+    def _own_pool(self) -> ThreadPoolExecutor:
         """The pool; a new one in a process that was forked during the fit, because threads are not inherited."""
-        if self._process != os.getpid():
-            self._open_pool()
+        if self._pool is None or self._process != os.getpid():
+            self._pool = ThreadPoolExecutor(self.width, initializer=_guard.limit_this_thread)
+            self._process = os.getpid()
         return self._pool
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            if (pool := self._own_pool()) is not None:
-                pool.shutdown(wait=True, cancel_futures=True)
+            if self._pool is not None and self._process == os.getpid():
+                self._pool.shutdown(wait=True, cancel_futures=True)
         finally:
             _guard.release()
 
     def map(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
         """Yield the results in the order of the items; only a few of them are computed ahead."""
-        if (pool := self._own_pool()) is None:
+        if self.width == 1:
             yield from map(function, items)
             return
+        pool = self._own_pool()
         pending: deque[Future[R]] = deque()
         try:
             for item in items:

@@ -4,7 +4,7 @@ Importing numba takes a third of a second, so it is imported only here, when the
 """
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property
 from threading import RLock
 from typing import Any
 
@@ -23,19 +23,18 @@ class CompiledLoop:
     def __init__(self, function: Callable[..., Any], fastmath: bool | set[str] = True) -> None:
         self.function = function
         self.fastmath = fastmath
-        self._dispatcher: Any = None
+        self._made: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the compiled function."""
         return self.dispatcher(*arguments)
 
-    @property
+    @cached_property
     def dispatcher(self) -> Any:
-        """The dispatcher that numba makes of the function."""
-        if self._dispatcher is None:
-            with numba_lock:  # a fork waits for the lock, so that no child has a partly imported numba
-                self._dispatcher = self._dispatcher or self._make_dispatcher()
-        return self._dispatcher
+        """The dispatcher that numba makes of the function, one for all threads that ask for it at once."""
+        with numba_lock:  # a fork waits for the lock, so that no child has a partly imported numba
+            self._made = self._made or self._make_dispatcher()
+        return self._made
 
     @property
     def _numba_type_(self) -> Any:

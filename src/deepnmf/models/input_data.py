@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.checks import FLOATS, check_any_observed, check_observed_non_negative
+from deepnmf.checks import FLOATS, check_any_weight, check_observed
 from deepnmf.engines import Engine, Workers, is_on_cluster, is_streamed, make_engine, row_source
 from deepnmf.engines.choice import check_magnitude
 from deepnmf.masks import check_unmasked, mask_of, with_holes
@@ -27,17 +27,16 @@ class Observed(NamedTuple):
 
 def observed(model: Any, problem: Problem, X: Matrix, entry_weight: EntryWeight, *, reset: bool) -> Observed:
     """Check X and the weights of its entries for a fit (`reset`) or for a model that is fitted."""
-    whom = type(model).__name__
     X = validated(model, problem, X, reset=reset)
-    if entry_weight is not None and not problem.masks_nan:
-        raise ValueError(f"{whom} as it is set cannot weigh entries: entry_weight must be None.")
-    if is_streamed(X) or is_on_cluster(X):
-        if entry_weight is not None:
-            raise ValueError("entry_weight needs X in memory, got rows that are read block by block.")
+    if entry_weight is None:
         return Observed(X)
+    if not problem.masks_nan:
+        raise ValueError(f"{type(model).__name__} as it is set cannot weigh entries: entry_weight must be None.")
+    if is_streamed(X) or is_on_cluster(X):
+        raise ValueError("entry_weight needs X in memory, got rows that are read block by block.")
     data = _weighed(X, entry_weight)
-    if reset:
-        check_any_observed(*data)
+    if reset and data.weight is not None:
+        check_any_weight(data.weight)
     return data
 
 
@@ -56,27 +55,26 @@ def rows(problem: Problem, data: Observed, workers: Workers, whom: str, unit: fl
 def validated(model: Any, problem: Problem, X: Matrix, *, reset: bool) -> Matrix:
     """Check X; where it is not in memory, what can be known before it is read."""
     whom = type(model).__name__
-    if not problem.masks_nan and mask_of(X) is not None:
-        raise ValueError(f"X has masked entries, and {whom} as it is set cannot leave any out: fill them first.")
-    X = with_holes(X)
-    elsewhere = _elsewhere(X, problem, whom)
-    return _in_memory(model, X, problem, reset) if elsewhere is None else _to_be_read(model, elsewhere, reset)
-
-
-def _elsewhere(X: Matrix, problem: Problem, whom: str) -> Matrix | None:
-    """X as rows to be read, or on a cluster; None where it is in memory."""
+    if mask_of(X) is not None:
+        if not problem.masks_nan:
+            raise ValueError(f"X has masked entries, and {whom} as it is set cannot leave any out: fill them first.")
+        X = with_holes(X)
     if is_on_cluster(X):
-        if not problem.distributes:
-            raise ValueError(f"{whom} as it is set takes no dask arrays: rows depend on each other.")
-        from deepnmf.engines.cluster import check_dask_array  # noqa: PLC0415 - dask is imported for its own arrays only
-
-        return check_dask_array(X)
-    if isinstance(X, np.memmap) and not problem.streams:
-        return None
-    source = row_source(X)
-    if source is not None and not problem.streams:
+        return _on_cluster(model, X, problem, reset)
+    source = None if isinstance(X, np.memmap) and not problem.streams else row_source(X)
+    if source is None:
+        return _in_memory(model, X, problem, reset)
+    if not problem.streams:
         raise ValueError(f"{whom} needs X in memory, got rows that are read block by block.")
-    return source
+    return _to_be_read(model, source, reset)
+
+
+def _on_cluster(model: Any, X: Matrix, problem: Problem, reset: bool) -> Matrix:
+    if not problem.distributes:
+        raise ValueError(f"{type(model).__name__} as it is set takes no dask arrays: rows depend on each other.")
+    from deepnmf.engines.cluster import check_dask_array  # noqa: PLC0415 - dask is imported for its own arrays only
+
+    return _to_be_read(model, check_dask_array(X), reset)
 
 
 def _to_be_read(model: Any, X: Matrix, reset: bool) -> Matrix:
@@ -105,8 +103,7 @@ def _in_memory(model: Any, X: Matrix, problem: Problem, reset: bool) -> Matrix:
     elif not X.has_canonical_format:
         X = X.copy()  # the user's matrix is not ours to tidy up
         X.sum_duplicates()
-    if problem.nonnegative:
-        check_observed_non_negative(X, f"{type(model).__name__} (input X)")
+    check_observed(X, type(model).__name__, nonnegative=problem.nonnegative, learns=reset)
     return X
 
 
@@ -115,8 +112,6 @@ def _in_memory(model: Any, X: Matrix, problem: Problem, reset: bool) -> Matrix:
 
 def _weighed(X: Matrix, entry_weight: EntryWeight) -> Observed:
     """Check weights and bring X into their pattern."""
-    if entry_weight is None:
-        return Observed(X)
     if isinstance(entry_weight, str):
         return _stored(X, entry_weight)
     weight = _checked(X, entry_weight)

@@ -16,7 +16,7 @@ from deepnmf.objective.chain import Chain, Statistics
 from deepnmf.objective.gram import FormedGram
 from deepnmf.objective.graph_penalties import GraphPenalty, Graphs
 from deepnmf.objective.layer_stack import AtLevels, Backward, LayerStack, Trace
-from deepnmf.objective.penalties import CodePenalty, Penalty, codes_share, factor_share
+from deepnmf.objective.penalties import CodePenalty, Penalized, Penalty
 from deepnmf.objective.quadratic import FactorTerms, Quadratic, inner
 
 
@@ -114,7 +114,7 @@ class ActivatedRows:
 
 
 @dataclass(frozen=True)
-class ActivatedObjective:
+class ActivatedObjective(Penalized):
     """½‖X - V_1 Z_1‖² + penalties. Penalties see the codes' scale against Z_m alone: no other one is free to move.
 
     Graphs are on the values of any layer, ½ λ Σ_k ‖Z_l[k, :]‖² (V_lᵀLV_l)_kk: V_l could shrink while Z_l grows.
@@ -141,10 +141,6 @@ class ActivatedObjective:
             upper=LayerStack(tuple(factors[1:]), self.activation),
             penalty=CodePenalty(penalty.gram.astype(dtype), penalty.l1),
         )
-
-    def code_penalty(self, chain: Chain) -> CodePenalty:
-        """The penalties' shares of the codes' problem, added up."""
-        return codes_share(self._others, chain)
 
     def pulls(self, chain: Chain, values: Sequence[Array], products: Sequence[Array]) -> tuple[Pull, ...]:
         """The graphs' majorizers at values V_l, with their products L V_l, for all rows."""
@@ -196,7 +192,7 @@ class ActivatedObjective:
 
         One that counts features in input space is refused: an activation stands between these and the top codes.
         """
-        terms = factor_share(self._others, chain, layer, top)
+        terms = FactorTerms.sum_of([penalty.on_factor(chain, layer, top) for penalty in self._others])
         if terms.top_gram is not None or terms.gram is not None:
             names = ", ".join(type(one).__name__ for one in self._others)
             raise ValueError(f"{names} counts features in input space: it needs a linear chain.")

@@ -1,8 +1,7 @@
 """The chain of factors, its features and smoothing, and the statistics of the data that it needs."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -20,6 +19,7 @@ class Chain:
     factors: tuple[Array, ...]
     theta: tuple[float, ...]
     nonnegative: bool = True
+    _decoders: dict[int, Array] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @classmethod
     def of(cls, factors: Sequence[Array], theta: Sequence[float] | None = None, nonnegative: bool = True) -> "Chain":
@@ -42,33 +42,24 @@ class Chain:
         return smooth(self.factors[layer], self.theta[layer])
 
     def decoder(self, layer: int = -1) -> Array:
-        """S_l C_l: the codes of a layer times this matrix approximate the data."""
-        layer %= self.depth
-        return self._top_decoder if layer == self.depth - 1 else self._into_input_space(self.smoothed(layer), layer)
+        """S_l C_l: the codes of a layer times this matrix approximate the data.
 
-    @cached_property
-    def _top_decoder(self) -> Array:
-        return self._into_input_space(self.smoothed(self.depth - 1), self.depth - 1)
-
-    def top_features(self) -> Array:
-        """C_m, multiplied from the top, so that every product has few rows."""
-        return self._into_input_space(self.factors[-1], self.depth - 1)
-
-    def _into_input_space(self, product: Array, layer: int) -> Array:
-        for below in range(layer - 1, -1, -1):
-            product = smooth(product.T, self.theta[below]).T @ self.factors[below]
-        return product
+        Multiplied from the top, so that every product has few rows, and only once for each layer.
+        """
+        layer %= len(self.factors)
+        if layer not in self._decoders:
+            product = self.smoothed(layer)
+            for below in range(layer - 1, -1, -1):
+                product = smooth(product.T, self.theta[below]).T @ self.factors[below]
+            self._decoders[layer] = product
+        return self._decoders[layer]
 
     def features(self) -> list[Array]:
         """C_1..C_m: the features of each layer in input space, C_l = Z_l S_{l-1} C_{l-1}."""
-        return list(self._features())
-
-    def _features(self) -> Iterator[Array]:
-        C = self.factors[0]
-        yield C
-        for layer in range(1, self.depth):
-            C = self.factors[layer] @ smooth(C, self.theta[layer - 1])
-            yield C
+        features = [self.factors[0]]
+        for Z, theta in zip(self.factors[1:], self.theta, strict=False):
+            features.append(Z @ smooth(features[-1], theta))
+        return features
 
     def above(self, layer: int) -> Array | None:
         """A_l = S_m Z_m ··· Z_{l+1} S_l, from the top codes down to layer l; None if it is the identity."""

@@ -4,35 +4,50 @@ At layer 1 the matrix on the right would be p x p, and AᵀKA of a wide layer ha
 number of operations decides whether a matrix is formed or applied as a product of thin ones.
 """
 
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from deepnmf.arrays import Array
 
 FEW_ROWS = 128  # for at most so many rows, passes over a formed matrix are always cheaper than two thin products
-NEGLIGIBLE_NORM = (
-    1e-15  # relative to the largest norm: smaller ones are rounding, and a division by their squares may overflow
-)
-POWER_STEPS, POWER_TOLERANCE = (
-    30,
-    1e-2,
-)  # the power iteration's limit of steps, and the relative change at which it ends
+# Relative to the largest norm: smaller ones are rounding, and a division by their squares may overflow.
+NEGLIGIBLE_NORM = 1e-15
+# The power iteration's limit of steps, and the relative change at which it ends.
+POWER_STEPS, POWER_TOLERANCE = 30, 1e-2
 
 
-class Gram(Protocol):
+class Gram(ABC):
     """The operator G of a quadratic ½<G Z, Z>."""
 
+    order: int  # the number of rows of Z
+
+    @abstractmethod
     def apply(self, Z: Array) -> Array:
         """G Z."""
-        ...
 
-    @property
+    @cached_property
     def norm(self) -> float:
-        """The largest eigenvalue, estimated by a power iteration."""
-        ...
+        """The largest eigenvalue, estimated from below: a solver must check that a step of this size descends.
+
+        The start is near the vector of ones, which is near the leading eigenvector of a nonnegative matrix; the noise
+        is for other matrices.
+        """
+        v = 1 + 0.1 * np.random.default_rng(0).standard_normal((self.order, 1))
+        v /= np.linalg.norm(v)
+        value = 0.0
+        for _ in range(POWER_STEPS):
+            v = self.apply(v)
+            before, value = value, float(np.linalg.norm(v))
+            if value == 0:
+                return 0.0
+            if abs(value - before) <= POWER_TOLERANCE * value:
+                break
+            v /= value
+        return value
 
 
 class RunningProduct(Protocol):
@@ -47,37 +62,34 @@ class RunningProduct(Protocol):
         ...
 
 
-class LeftGram(Gram, Protocol):
+class LeftGram(Gram):
     """A Gram operator whose rows can be used one block after the other, as coordinate descent does."""
 
+    @abstractmethod
     def apply_both(self, Z: Array, right: Gram) -> Array:
         """G Z R, in the cheaper order of products."""
-        ...
 
+    @abstractmethod
     def running_product(self, Z: Array) -> RunningProduct:
         """Return the product G Z, to be updated as Z changes."""
-        ...
 
+    @abstractmethod
     def block(self, rows: slice) -> Array:
         """The diagonal block G[rows, rows]."""
-        ...
 
 
-class FormedGram:
+class FormedGram(LeftGram):
     """G as a matrix, without negligible curvatures."""
 
     def __init__(self, matrix: Array) -> None:
         self.matrix = without_negligible_curvature(matrix, matrix.diagonal().max(initial=0.0))
+        self.order = len(matrix)
 
     def apply(self, Z: Array) -> Array:
         return self.matrix @ Z
 
     def apply_both(self, Z: Array, right: Gram) -> Array:
         return self.matrix @ right.apply(Z.T).T
-
-    @cached_property
-    def norm(self) -> float:
-        return _norm(self.apply, len(self.matrix))
 
     def block(self, rows: slice) -> Array:
         return self.matrix[rows, rows]
@@ -86,11 +98,11 @@ class FormedGram:
         return _FormedProduct(self.matrix, Z)
 
 
-class FactoredGram:
+class FactoredGram(LeftGram):
     """G = AᵀKA of a layer that is much wider than the top one, applied as Aᵀ(K(A Z))."""
 
     def __init__(self, A: Array, K: Array) -> None:
-        self.A = A
+        self.A, self.order = A, A.shape[1]
         self.KA = K @ A
         self._largest = np.einsum("ij,ij->j", A, self.KA).max()
 
@@ -100,10 +112,6 @@ class FactoredGram:
     def apply_both(self, Z: Array, right: Gram) -> Array:
         return self.KA.T @ right.apply((self.A @ Z).T).T
 
-    @cached_property
-    def norm(self) -> float:
-        return _norm(self.apply, self.A.shape[1])
-
     def block(self, rows: slice) -> Array:
         return without_negligible_curvature(self.A[:, rows].T @ self.KA[:, rows], self._largest)
 
@@ -111,11 +119,11 @@ class FactoredGram:
         return _FactoredProduct(self.A, self.KA, self.A @ Z)
 
 
-class ProductGram:
+class ProductGram(Gram):
     """G = BBᵀ of a product B = factors[-1] ··· factors[0], applied through the factors."""
 
     def __init__(self, factors: Sequence[Array]) -> None:
-        self.factors = factors
+        self.factors, self.order = factors, len(factors[-1])
 
     def apply(self, Z: Array) -> Array:
         T = Z.T
@@ -124,31 +132,6 @@ class ProductGram:
         for factor in self.factors:
             T = T @ factor.T
         return T.T
-
-    @cached_property
-    def norm(self) -> float:
-        return _norm(self.apply, self.order)
-
-    @property
-    def order(self) -> int:
-        """The number of rows of B."""
-        return len(self.factors[-1])
-
-    def form(self) -> FormedGram:
-        """Form the matrix, starting from the layer next to the data."""
-        gram = self.factors[0] @ self.factors[0].T
-        for factor in self.factors[1:]:
-            gram = factor @ gram @ factor.T
-        return FormedGram(gram)
-
-    def cost(self) -> int:
-        """The number of multiplications to apply it to one column."""
-        return 2 * sum(factor.size for factor in self.factors)
-
-    def cost_of_forming(self) -> int:
-        """The number of multiplications to form it; the first product is symmetric and needs half of them."""
-        first, *above = self.factors
-        return len(first) * first.size // 2 + sum(Z.size * (len(Z) + Z.shape[1]) for Z in above)
 
 
 def without_negligible_curvature(gram: Array, largest: float) -> Array:
@@ -161,39 +144,46 @@ def without_negligible_curvature(gram: Array, largest: float) -> Array:
     return gram
 
 
-def left_gram(A: Array | None, K: Array) -> LeftGram:
-    """AᵀKA, formed unless the layer is so much wider than the top one that two thin products are cheaper."""
-    if A is None:
-        return FormedGram(K)
-    return FactoredGram(A, K) if is_cheaper_factored(*A.shape) else FormedGram(A.T @ K @ A)
+def left_gram(A: Array | None, K: Array, added: Array | None = None) -> LeftGram:
+    """AᵀKA, formed unless the layer is so much wider than the top one that two thin products are cheaper.
 
-
-def is_cheaper_factored(top: int, order: int) -> bool:
-    """Whether AᵀKA, of size `order` and rank `top`, is cheaper as two thin products."""
-    return order > FEW_ROWS and 2 * top < order
+    What penalties have `added` is a full matrix, so that the sum is always formed.
+    """
+    if A is not None and added is None and left_cost(*A.shape) < A.shape[1] ** 2:
+        return FactoredGram(A, K)
+    gram = K if A is None else A.T @ K @ A
+    return FormedGram(gram if added is None else gram + added)
 
 
 def left_cost(top: int, order: int) -> int:
-    """The number of multiplications to apply AᵀKA to one column."""
-    return 2 * top * order if is_cheaper_factored(top, order) else order**2
+    """The number of multiplications to apply AᵀKA, of size `order` and rank `top`, to one column."""
+    return min(2 * top * order, order**2) if order > FEW_ROWS else order**2
 
 
 def right_gram(factors: Sequence[Array], n_columns: int, n_steps: int) -> Gram:
     """BBᵀ, formed if that is cheaper for `n_steps` applications to `n_columns` columns."""
-    product = ProductGram(factors)
-    columns = n_columns * n_steps
-    is_cheaper_formed = product.cost_of_forming() + columns * product.order**2 < columns * product.cost()
-    return product.form() if is_cheaper_formed else product
+    costs = right_costs(factors, n_columns * n_steps)
+    if costs.forming + costs.formed >= costs.factored:
+        return ProductGram(factors)
+    gram = factors[0] @ factors[0].T  # from the layer next to the data upwards
+    for factor in factors[1:]:
+        gram = factor @ gram @ factor.T
+    return FormedGram(gram)
 
 
-def affordable_steps(factors: Sequence[Array], n_columns: int, other_cost: float, budget: float) -> int:
-    """The number of applications of `right_gram` to `n_columns` columns, each with an other cost, within a budget."""
-    if not factors:
-        return int(budget / other_cost)
-    product = ProductGram(factors)
-    formed = (budget - product.cost_of_forming()) / (other_cost + n_columns * product.order**2)
-    applied = budget / (other_cost + n_columns * product.cost())
-    return int(max(formed, applied))
+class Costs(NamedTuple):
+    """Numbers of multiplications: to form a Gram matrix, to apply it, and to apply its factors instead."""
+
+    forming: int
+    formed: int
+    factored: int
+
+
+def right_costs(factors: Sequence[Array], n_columns: int) -> Costs:
+    """The costs of BBᵀ for `n_columns` columns; the first product is symmetric and needs half the multiplications."""
+    first, *above = factors
+    forming = len(first) * first.size // 2 + sum(Z.size * (len(Z) + Z.shape[1]) for Z in above)
+    return Costs(forming, n_columns * len(factors[-1]) ** 2, n_columns * 2 * sum(Z.size for Z in factors))
 
 
 class _FormedProduct:
@@ -216,23 +206,3 @@ class _FactoredProduct:
 
     def update(self, rows: slice, change: Array) -> None:
         self._AZ += self._A[:, rows] @ change
-
-
-def _norm(apply: Callable[[Array], Array], order: int) -> float:
-    """The largest eigenvalue, estimated from below: a solver must check that a step of this size descends.
-
-    The start is near the vector of ones, which is near the leading eigenvector of a nonnegative matrix; the noise is
-    for other matrices.
-    """
-    v = 1 + 0.1 * np.random.default_rng(0).standard_normal((order, 1))
-    v /= np.linalg.norm(v)
-    value = 0.0
-    for _ in range(POWER_STEPS):
-        v = apply(v)
-        before, value = value, float(np.linalg.norm(v))
-        if value == 0:
-            return 0.0
-        if abs(value - before) <= POWER_TOLERANCE * value:
-            break
-        v /= value
-    return value

@@ -1,16 +1,18 @@
+"""Squared error of a linear chain with penalties, and its quadratic problem in each factor."""
+
 from dataclasses import dataclass
 from functools import cached_property
 
 from deepnmf.arrays import Array
 from deepnmf.objective.chain import Chain, Statistics
-from deepnmf.objective.gram import FormedGram, LeftGram, left_gram, right_gram
+from deepnmf.objective.gram import left_gram, right_gram
 from deepnmf.objective.graph_penalties import GraphPenalty, Graphs
-from deepnmf.objective.penalties import CodePenalty, Penalty, codes_share, factor_share
+from deepnmf.objective.penalties import Penalized, Penalty
 from deepnmf.objective.quadratic import FactorTerms, Quadratic, inner
 
 
 @dataclass(frozen=True)
-class Objective:
+class Objective(Penalized):
     """½‖X - H D‖² + penalties, D the chain's decoder, seen through the statistics alone."""
 
     penalties: tuple[Penalty, ...] = ()
@@ -26,35 +28,25 @@ class Objective:
         fit = 0.5 * stats.sqnorm - inner(stats.M, D) + 0.5 * inner(stats.K, D @ D.T)
         return fit + sum(penalty.value(chain, stats) for penalty in self.penalties)
 
-    def code_penalty(self, chain: Chain) -> CodePenalty:
-        """The penalties' shares of each row's problem, added up; what joins rows is apart."""
-        return codes_share(self.penalties, chain)
-
     def factor_terms(self, chain: Chain, layer: int, stats: Statistics) -> FactorTerms:
         """The penalties' shares of a factor's problem, added up."""
-        return factor_share(self.penalties, chain, layer, stats)
+        return FactorTerms.sum_of([penalty.on_factor(chain, layer, stats) for penalty in self.penalties])
 
     def block(self, chain: Chain, layer: int, stats: Statistics, n_steps: int) -> Quadratic:
         """The problem of Z_l with everything else fixed, ½<AᵀKA Z BBᵀ, Z> - <AᵀMBᵀ, Z> + penalties."""
-        terms = self.factor_terms(chain, layer, stats)
+        terms = self.factor_terms(chain, layer, stats) if self.penalties else FactorTerms()
+        K = stats.K if terms.top_gram is None else stats.K + terms.top_gram
         A, below = chain.above(layer), chain.below(layer)
-        columns = len(stats.K) if A is None else min(A.shape)
+        columns = len(K) if A is None else min(A.shape)
         linear = block_target(A, below, stats.M)
         return Quadratic(
-            left=self._left_gram(A, stats.K, terms),
+            left=left_gram(A, K, terms.gram),
             linear=linear - terms.l1 if terms.l1 else linear,
             right=right_gram(below, columns, n_steps) if below else None,
             ridge=terms.ridge,
             row_sums=terms.row_sums,
             kronecker=terms.kronecker,
         )
-
-    @staticmethod
-    def _left_gram(A: Array | None, K: Array, terms: FactorTerms) -> LeftGram:
-        K = K if terms.top_gram is None else K + terms.top_gram
-        if terms.gram is None:
-            return left_gram(A, K)
-        return FormedGram((K if A is None else A.T @ K @ A) + terms.gram)
 
 
 def block_target(A: Array | None, below: list[Array], M: Array) -> Array:

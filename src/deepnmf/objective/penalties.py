@@ -91,30 +91,17 @@ class Penalty(UnresolvedPenalty):
         """Its value."""
 
 
-def codes_share(penalties: Sequence[Penalty], chain: Chain) -> CodePenalty:
-    """What several penalties add to the codes' problem."""
-    order = len(chain.factors[-1])
-    shares = [penalty.on_codes(chain) for penalty in penalties]
-    gram = sum((share.gram for share in shares), start=np.zeros((order, order)))
-    return CodePenalty(gram, sum(share.l1 for share in shares))
+class Penalized:
+    """What objectives with penalties have in common."""
 
+    penalties: tuple[Penalty, ...]
 
-def factor_share(penalties: Sequence[Penalty], chain: Chain, layer: int, stats: Statistics) -> FactorTerms:
-    """What several penalties add to the problem of a factor."""
-    terms = [penalty.on_factor(chain, layer, stats) for penalty in penalties]
-    return FactorTerms(
-        top_gram=_sum([term.top_gram for term in terms]),
-        gram=_sum([term.gram for term in terms]),
-        ridge=sum(term.ridge for term in terms),
-        row_sums=_sum([term.row_sums for term in terms]),
-        kronecker=tuple(one for term in terms for one in term.kronecker),
-        l1=sum(term.l1 for term in terms),
-    )
-
-
-def _sum(arrays: Sequence[Array | None]) -> Array | None:
-    present = [array for array in arrays if array is not None and array.any()]
-    return sum(present[1:], start=present[0]) if present else None
+    def code_penalty(self, chain: Chain) -> CodePenalty:
+        """The penalties' shares of each row's problem, added up; what joins rows is apart."""
+        order = len(chain.factors[-1])
+        shares = [penalty.on_codes(chain) for penalty in self.penalties]
+        gram = sum((share.gram for share in shares), start=np.zeros((order, order)))
+        return CodePenalty(gram, sum(share.l1 for share in shares))
 
 
 @dataclass(frozen=True)

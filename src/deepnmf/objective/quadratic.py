@@ -1,5 +1,6 @@
 """Quadratic problems of one factor, and the terms that penalties add to them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -46,6 +47,18 @@ class FactorTerms:
     kronecker: tuple[KroneckerTerm, ...] = ()
     l1: float = 0.0
 
+    @classmethod
+    def sum_of(cls, terms: Sequence["FactorTerms"]) -> "FactorTerms":
+        """The terms of several penalties."""
+        return cls(
+            top_gram=_sum([term.top_gram for term in terms]),
+            gram=_sum([term.gram for term in terms]),
+            ridge=sum(term.ridge for term in terms),
+            row_sums=_sum([term.row_sums for term in terms]),
+            kronecker=tuple(one for term in terms for one in term.kronecker),
+            l1=sum(term.l1 for term in terms),
+        )
+
     def applied(self, Z: Array) -> Array:
         """The Hessian of the quadratic terms on Z itself applied to it."""
         product = self.ridge * Z
@@ -61,6 +74,11 @@ class FactorTerms:
         for term in self.kronecker:
             diagonal += term.diagonal(shape[1])
         return diagonal if self.row_sums is None else diagonal + self.row_sums[:, None]
+
+
+def _sum(arrays: Sequence[Array | None]) -> Array | None:
+    present = [array for array in arrays if array is not None and array.any()]
+    return sum(present[1:], start=present[0]) if present else None
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Descent on a linear chain whose samples are coupled by graphs."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -129,6 +130,14 @@ class CoupledDescent(ChainDescent):
         ahead = np.maximum(plain + beta * (plain - before), 0)
         return (ahead, plain), coupled_statistics(data, ahead, self.objective.graphs), optimality
 
+    def codes_residual(self, codes: Array, chain: Chain, pulls: Sequence[Array] = ()) -> tuple[Statistics, float]:
+        """The statistics of the codes, and how far these are from optimal, beside the other samples' codes."""
+        graphs = self.objective.graphs
+        products = graphs.products(codes)
+        pulls = [LH @ S.astype(LH.dtype) for LH, S in zip(products, graphs.metrics(chain), strict=True)]
+        stats, residual = super().codes_residual(codes, chain, pulls)
+        return replace(stats, joint=graphs.joint([codes.T @ LH for LH in products])), residual
+
     def _passes(self, data: Engine, codes: Array, chain: Chain, most: int) -> tuple[Point, float]:
         """Lower the codes' problem with the factors fixed; return where, and how far from optimal the start was."""
         problem = CodesProblem(self.engine, data, self.objective, chain)
@@ -152,7 +161,7 @@ class CoupledDescent(ChainDescent):
 
 def linear_descent(engine: Engine, objective: Objective, solver: Solver) -> ChainDescent:
     """Sweeps of a linear chain, its samples coupled or not, much of them observed or little."""
-    if objective.graphs:
+    if any(penalty.joins_samples for penalty in objective.penalties):
         return CoupledDescent(engine, objective, solver)
     if engine.is_sparsely_observed and not objective.penalties:
         return ObservedDescent(engine, objective, solver)

@@ -1,7 +1,8 @@
 """Block coordinate descent on a linear chain: one pass over X a sweep, whatever the depth."""
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -9,10 +10,10 @@ import numpy as np
 from deepnmf.arrays import Array
 from deepnmf.engines import Block, Engine, Sums, Workers
 from deepnmf.objective import Chain, FormedGram, Objective, Quadratic, Statistics
-from deepnmf.objective.gram import affordable_steps, left_cost
+from deepnmf.objective.gram import left_cost, right_costs
 from deepnmf.objective.quadratic import inner
 from deepnmf.solvers.least_squares import free_factor
-from deepnmf.solvers.statistics import block_statistics
+from deepnmf.solvers.statistics import GradientStep, block_statistics
 from deepnmf.solvers.steps import Moved, Solver
 
 MOST_INNER = 12
@@ -106,9 +107,7 @@ class ChainDescent:
     engine: Engine
     objective: Objective
     solver: Solver
-
-    def __post_init__(self) -> None:
-        self._spare: tuple[Array, ...] | None = None
+    _spare: tuple[Array, ...] | None = field(default=None, init=False)  # row arrays that a sweep may write into
 
     def start(self, codes: Array, chain: Chain, refined: bool = False) -> State:
         """Begin at codes and factors; zeros are lifted a little for a solver that could never leave them."""
@@ -121,7 +120,6 @@ class ChainDescent:
         sweep = self._sweep(state, state.chain if state.ahead is None else state.ahead)
         if not sweep.loss <= state.loss + rounding(self.engine, sweep.sqnorm, state.loss):
             return self._take_back(state, sweep.rows)
-        self._recycle(state)
         reached = State(
             codes=sweep.rows[0],
             chain=sweep.chain,
@@ -130,7 +128,11 @@ class ChainDescent:
             most_inner=state.most_inner + 1,
             momentum=state.momentum,
         )
-        return self._look_ahead(state, reached, sweep.rows[1]) if self.solver.extrapolates else reached
+        if self.solver.extrapolates:
+            return self._look_ahead(state, reached, sweep.rows[1])
+        if np.isfinite(state.loss):  # the row arrays of the first state are the caller's
+            self._spare = (state.codes,)
+        return reached
 
     @np.errstate(over="ignore", invalid="ignore")
     def _sweep(self, state: State, departure: Chain) -> Sweep:
@@ -141,6 +143,9 @@ class ChainDescent:
         return Sweep(rows, chain, loss, max(codes_optimality, factors_optimality), stats.sqnorm)
 
     def _look_ahead(self, state: State, reached: State, plain_codes: Array) -> State:
+        """Extrapolate from the state before, whose row arrays the next sweep may write into."""
+        if state.plain_codes is not None:
+            self._spare = (state.codes, state.plain_codes)
         beta = state.momentum.beta if np.isfinite(state.loss) else 0.0
         pairs = zip(reached.chain.factors, state.chain.factors, strict=True)
         factors = [extrapolated(new, old, beta, reached.chain.nonnegative) for new, old in pairs]
@@ -158,13 +163,6 @@ class ChainDescent:
         if state.ahead is None:
             return replace(state, exhausted=True)
         return replace(state, plain_codes=None, ahead=None, momentum=state.momentum.after_rise())
-
-    def _recycle(self, state: State) -> None:
-        """Let the next sweep write into the row arrays of a state that has been left behind."""
-        if state.plain_codes is not None:
-            self._spare = (state.codes, state.plain_codes)
-        elif not self.solver.extrapolates and np.isfinite(state.loss):
-            self._spare = (state.codes,)
 
     def _update_codes(self, state: State, chain: Chain) -> tuple[tuple[Array, ...], Statistics, float]:
         dtype = self.engine.dtype
@@ -201,6 +199,14 @@ class ChainDescent:
             optimality = max(optimality, relative(moved.violation, inner(target, target)))
         return chain, optimality
 
+    def codes_residual(self, codes: Array, chain: Chain, pulls: Sequence[Array] = ()) -> tuple[Statistics, float]:
+        """The statistics of the codes, and how far these are from optimal; `pulls` are added to their gradient."""
+        engine, D = self.engine, chain.decoder()
+        penalty = self.objective.code_penalty(chain)
+        step = GradientStep(D.astype(engine.dtype), (D @ D.T + penalty.gram).astype(engine.dtype), penalty.l1)
+        _, (M, K, code_sums, (violation, size)) = engine.completed(codes, D).sweep((codes, *pulls), step)
+        return Statistics(M, K, code_sums, engine.sqnorm), relative(violation, size)
+
     def free_factor(self, chain: Chain, layer: int, stats: Statistics) -> Moved:
         """The best factor of any sign, and the squared gradient before."""
         return Moved(*free_factor(chain, layer, stats, self.objective.factor_terms(chain, layer, stats)))
@@ -212,10 +218,13 @@ class ChainDescent:
         """
         order, width = chain.factors[layer].shape
         top = len(chain.factors[-1])
-        budget = SHARE_OF_A_LAYER * 2 * self.engine.n_samples * self.engine.n_features * top
+        budget = max(SHARE_OF_A_LAYER * 2 * self.engine.n_samples * self.engine.n_features * top, CHEAP)
         step = width * left_cost(top, order)
-        n_steps = affordable_steps(chain.factors[:layer], min(top, order), step, max(budget, CHEAP))
-        return min(max(n_steps, 1), MOST_INNER)
+        n_steps = budget / step
+        if layer > 0:
+            right = right_costs(chain.factors[:layer], min(top, order))
+            n_steps = max((budget - right.forming) / (step + right.formed), budget / (step + right.factored))
+        return min(max(int(n_steps), 1), MOST_INNER)
 
 
 def extrapolated(new: Array, old: Array, beta: float, nonnegative: bool) -> Array:

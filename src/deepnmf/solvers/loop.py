@@ -128,15 +128,6 @@ class Run:
         finally:
             self._sweeping = False
 
-    def enter(self, state: State) -> tuple[int, Progress]:
-        """Begin a stage, or go on with it where a checkpoint has it."""
-        return (0, Progress(state)) if self.checkpoints is None else self.checkpoints.enter(state)
-
-    def keep(self, stage: int, progress: Progress, *, now: bool = False) -> None:
-        """Let a checkpoint have where a stage is."""
-        if self.checkpoints is not None:
-            self.checkpoints.keep(stage, progress, now=now)
-
 
 def minimise(
     advance: Callable[[State], State],
@@ -158,37 +149,43 @@ def minimise(
     """
     if run.ended:
         return state, History((), run.ended)
-    number, begun = run.enter(state)
+    checkpoints = run.checkpoints
+    number, begun = (0, Progress(state)) if checkpoints is None else checkpoints.enter(state)
     state, losses, first = begun.state, list(begun.losses), begun.first
-    if begun.reason is not None:
-        return state, History(begun.losses, begun.reason)
-    reason = "max_iter"
-    while reason == "max_iter" and not run.ended and len(losses) < max_iter:
+    reason = begun.reason
+    if reason is not None:
+        return state, History(begun.losses, reason)
+    while reason is None and not run.ended and len(losses) < max_iter:
         try:
             with run.sweeping():
                 state = advance(state)
                 first = first if losses else state.optimality
                 losses.append(state.loss)
-                run.show(stage, len(losses), state.loss, _mean_decrease(losses))
+                if run.verbose:
+                    run.show(stage, len(losses), state.loss, _mean_decrease(losses))
                 if on_sweep is not None and on_sweep(len(losses), run.shown(state.loss)):
                     run.ended = "on_sweep"
-                elif _is_optimal(state.optimality, tol / 100, drop * first if len(losses) >= SETTLED else 0.0):
-                    reason = "optimality"
-                elif tol > 0 and (state.exhausted or (len(losses) > WINDOW and _mean_decrease(losses) <= tol)):
-                    reason = "decrease"
-                if reason == "max_iter" and not run.ended:
-                    run.keep(number, Progress(state, tuple(losses), first))
+                else:
+                    reason = _reason_to_stop(state, losses, tol, drop * first)
+                if checkpoints is not None and reason is None and not run.ended:
+                    checkpoints.keep(number, Progress(state, tuple(losses), first))
         except KeyboardInterrupt:
             run.interrupt()
-    reason = run.ended or reason
-    over = None if run.ended else reason  # what was stopped can go on
-    run.keep(number, Progress(state, tuple(losses), first, over), now=True)
-    return state, History(tuple(losses), reason)
+    reason = reason or "max_iter"
+    if checkpoints is not None:
+        over = None if run.ended else reason  # what was stopped can go on
+        checkpoints.keep(number, Progress(state, tuple(losses), first, over), now=True)
+    return state, History(tuple(losses), run.ended or reason)
 
 
-def _is_optimal(optimality: float, *limits: float) -> bool:
-    limit = max(limits)
-    return limit > 0 and optimality <= limit
+def _reason_to_stop(state: SweepState, losses: list[float], tol: float, least_gradient: float) -> str | None:
+    """Why there are no more sweeps; None if there are."""
+    limit = max(tol / 100, least_gradient if len(losses) >= SETTLED else 0.0)
+    if limit > 0 and state.optimality <= limit:
+        return "optimality"
+    if tol > 0 and (state.exhausted or (len(losses) > WINDOW and _mean_decrease(losses) <= tol)):
+        return "decrease"
+    return None
 
 
 def _mean_decrease(losses: list[float]) -> float:

@@ -54,8 +54,11 @@ class LayerwisePlan:
         descent = self.loss.descent(engine, objective, self.solver)
         if begun is not None:
             codes, chain = self.encoded(engine, begun, theta, objective), Chain.of([begun], [theta], self.nonnegative)
+        elif engine.is_complete:
+            codes, Z = self.start(engine, rank)
+            chain = Chain.of([Z], [theta], self.nonnegative)
         else:
-            codes, chain = self._begun(engine, rank, theta, objective)
+            codes, chain = self._begun_on_filled_rows(engine.filled(), rank, theta, objective)
         state, history = minimise(
             descent.advance,
             descent.start(codes, chain, refined=begun is not None),
@@ -72,13 +75,12 @@ class LayerwisePlan:
         chain = Chain.of([Z], [theta])
         return self.loss.encode(rows, chain.decoder(), objective.code_penalty(chain))
 
-    def _begun(self, engine: Engine, rank: int, theta: float, objective: Objective) -> tuple[Array, Chain]:
-        """The start; with holes it is taken up on filled rows, or what a rough start has there would be believed."""
-        filled = engine.filled()
+    def _begun_on_filled_rows(
+        self, filled: Engine, rank: int, theta: float, objective: Objective
+    ) -> tuple[Array, Chain]:
+        """The start for rows with holes, and a few sweeps: otherwise what it has in the holes would be believed."""
         codes, Z = self.start(filled, rank)
         chain = Chain.of([Z], [theta], self.nonnegative)
-        if engine.is_complete:
-            return codes, chain
         descent = self.loss.descent(filled, objective, self.solver)
         state, _ = minimise(
             descent.advance,
@@ -136,14 +138,13 @@ def pretrain(
                 codes, Z = _scaled_for(activation, codes, Z)
         factors.append(Z)
         if layer + 1 < len(sizes):
-            scale = _units(factors, theta) if activation is None else np.ones(1)
-            fed = codes / scale if activation is None else activation.inverse(codes, plan.nonnegative)
+            if activation is None:
+                scale = inverse_norms(Chain.of(factors, theta[: layer + 1]).decoder())
+                fed = codes / scale
+            else:
+                fed = activation.inverse(codes, plan.nonnegative)
             rows = engine.for_codes(fed.astype(codes.dtype, copy=False))
     return Stack(tuple(factors), codes, history, unfinished)
-
-
-def _units(factors: Sequence[Array], theta: Sequence[float]) -> Array:
-    return inverse_norms(Chain.of(factors, theta[: len(factors)]).decoder())
 
 
 def _scaled_for(activation: Activation, codes: Array, Z: Array) -> tuple[Array, Array]:

@@ -21,13 +21,12 @@ def nonnegative_start(engine: Engine, rank: int, init: str, rng: np.random.Rando
     if init == "random":
         return _random(engine, rank, rng)
     codes, factor = _nndsvd(*truncated_svd(engine, rank, rng, power_steps=NNDSVD_POWER_STEPS, steady=STEADY))
-    mean = engine.mean
     if init == "nndsvda":
-        codes[codes == 0] = mean
-        factor[factor == 0] = mean
+        codes[codes == 0] = factor[factor == 0] = engine.mean
     elif init == "nndsvdar":
-        codes[codes == 0] = mean / 100 * rng.random_sample(np.count_nonzero(codes == 0))
-        factor[factor == 0] = mean / 100 * rng.random_sample(np.count_nonzero(factor == 0))
+        for array in (codes, factor):
+            zero = array == 0
+            array[zero] = engine.mean / 100 * rng.random_sample(np.count_nonzero(zero))
     if len(factor) == rank:
         return codes, factor
     random_codes, random_factor = _random(engine, rank, rng)

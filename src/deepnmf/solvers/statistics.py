@@ -1,10 +1,14 @@
 """What factors need to know of X and the codes: HᵀX, HᵀH and Hᵀ1, which add up over blocks of rows."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from deepnmf.arrays import Array
 from deepnmf.engines import Block, Engine, Sums
 from deepnmf.objective import Graphs, Statistics
+from deepnmf.objective.quadratic import inner
+from deepnmf.solvers.steps import squared_violation
 
 
 def statistics(engine: Engine, codes: Array) -> Statistics:
@@ -22,6 +26,22 @@ def coupled_statistics(engine: Engine, codes: Array, graphs: Graphs) -> Statisti
 def block_statistics(X_b: Block, H: Array) -> Sums:
     """HᵀX, HᵀH and Hᵀ1 of one block of rows."""
     return H.T @ X_b, H.T @ H, H.sum(axis=0, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class GradientStep:
+    """Statistics of one block of rows, and the gradient of its codes; `rows` are these and what graphs add to it."""
+
+    decoder: Array
+    gram: Array
+    l1: float
+
+    def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        """Return the statistics, and the squared norms of the projected gradient and of its linear part."""
+        H, *pulls = rows
+        target = X_b @ self.decoder.T - self.l1
+        gradient = sum(pulls, start=H @ self.gram - target)
+        return (), (*block_statistics(X_b, H), np.array([squared_violation(H, gradient), inner(target, target)]))
 
 
 def _in_double(X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:

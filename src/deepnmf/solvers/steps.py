@@ -9,10 +9,12 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from deepnmf.arrays import Array
+from deepnmf.kernels import descend_rows
 from deepnmf.objective import FormedGram, Quadratic
 from deepnmf.objective.quadratic import inner
-from deepnmf.solvers.coordinate import descend
 
+ROWS_AT_ONCE = 48
+DEAREST = 1e150  # a row that curves this much less than its sum costs is zero, and more would overflow
 FADING = 0.1  # gradient steps end when one moves less than this part of what the first one moved
 
 
@@ -47,7 +49,80 @@ class HALS:
     def step(self, Z: Array, problem: Quadratic, n_inner: int) -> Moved:
         if problem.right is not None or problem.kronecker:
             return AcceleratedGradient().step(Z, problem, n_inner)
-        return Moved(*descend(Z, problem, n_inner))
+        if problem.row_sums is not None or not isinstance(problem.left, FormedGram):
+            return Moved(*_descend_by_blocks(Z, problem, n_inner))
+        gram = _with_ridge(problem.left.matrix, problem.ridge) if problem.ridge else problem.left.matrix
+        columns, violation = descend_rows(Z.T, gram, problem.linear.T, n_inner)  # each column of Z on its own
+        return Moved(columns.T, violation)
+
+
+def _descend_by_blocks(Z: Array, problem: Quadratic, n_passes: int) -> tuple[Array, float]:
+    """Make passes over the rows: the new Z, and the squared violation of optimality that the first one saw.
+
+    A block of rows is visited at a time: what the others contribute is one product with few rows.
+    """
+    Z = Z.copy()
+    running = problem.left.running_product(Z)
+    blocks = [slice(start, min(start + ROWS_AT_ONCE, len(Z))) for start in range(0, len(Z), ROWS_AT_ONCE)]
+    grams = [problem.left.block(rows) for rows in blocks]
+    own_grams = [_with_ridge(gram, problem.ridge) for gram in grams] if problem.ridge else grams
+    violation = 0.0
+    for number in range(n_passes):
+        for rows, gram, own_gram in zip(blocks, grams, own_grams, strict=True):
+            target = problem.linear[rows] - running.rows(rows) + gram @ Z[rows]
+            new, move = _visit_block(Z[rows], own_gram, target, problem, rows)
+            change = new - Z[rows]
+            Z[rows] = new
+            running.update(rows, change)
+            violation += 0.0 if number else move
+    return Z, violation
+
+
+def _visit_block(Z: Array, gram: Array, target: Array, problem: Quadratic, rows: slice) -> tuple[Array, float]:
+    if problem.row_sums is None:
+        columns, violation = descend_rows(Z.T, gram, target.T, n_passes=1)
+        return columns.T, violation
+    Z = Z.copy()
+    return Z, visit_rows(Z, gram, target, problem.row_sums[rows])
+
+
+def visit_rows(V: Array, G: Array, F: Array, row_sums: Array | None = None) -> float:
+    """Minimise ½<G V, V> + ½ Σ_k ρ_k (Σ_j V_kj)² - <F, V> over each row of V >= 0 in turn, in place.
+
+    Returns Σ_k G_kk² ‖change of row k‖², which vanishes exactly at the optimum.
+    """
+    moved = 0.0
+    for k, curvature in enumerate(np.diag(G)):
+        if curvature <= 0:
+            if row_sums is not None:  # it adds nothing and still has its price
+                V[k] = 0
+            continue
+        new = V[k] + (F[k] - G[k] @ V) / curvature
+        new = np.maximum(new, 0) if row_sums is None else shrink_by_sum(new, row_sums[k] / curvature)
+        moved += float(curvature) ** 2 * float(np.sum((new - V[k]) ** 2))
+        V[k] = new
+    return moved
+
+
+def shrink_by_sum(target: Array, weight: float) -> Array:
+    """Minimise ½‖z - target‖² + ½ weight (Σ z)² over z >= 0, exactly.
+
+    The solution is max(target - weight s, 0) with s its own sum: sort, and find how many stay.
+    """
+    weight = min(weight, DEAREST)
+    largest = np.sort(target)[::-1]
+    totals, counts = np.cumsum(largest), np.arange(1, len(target) + 1)
+    # target - weight s, written so that nothing large cancels where the weight is large.
+    staying = np.flatnonzero(largest + weight * (counts * largest - totals) > 0)
+    if not staying.size:
+        return np.zeros_like(target)
+    count = staying[-1] + 1
+    mean = totals[count - 1] / count
+    return np.where(target >= largest[count - 1], np.maximum(mean / (1 + count * weight) + (target - mean), 0), 0)
+
+
+def _with_ridge(gram: Array, ridge: float) -> Array:
+    return gram + ridge * np.eye(len(gram), dtype=gram.dtype)
 
 
 @dataclass(frozen=True)
@@ -62,7 +137,7 @@ class AcceleratedGradient:
         if lipschitz == 0:
             return _without_what_only_costs(Z, F)
         gradient = problem.gradient(Z)
-        violation = _violation(Z, gradient)
+        violation = squared_violation(Z, gradient)
         lowest = 0.5 * inner(gradient - F, Z)
         ahead, ahead_gradient, alpha = Z, gradient, 1.0
         first_move = 0.0
@@ -101,7 +176,7 @@ class ProjectedGradient:
         violation = None
         for _ in range(n_inner):
             gradient = problem.gradient(Z)
-            violation = _violation(Z, gradient) if violation is None else violation
+            violation = squared_violation(Z, gradient) if violation is None else violation
             grown, shrunk = rate * 2, rate
             if (new := _armijo(Z, gradient, grown, problem)) is not None:
                 rate = grown
@@ -149,7 +224,7 @@ class Multiplicative:
                 up, down = gains, problem.curvature(Z) + losses
             else:
                 up, down = gains + mixed.negative @ Z, losses + mixed.positive @ Z
-            violation = _violation(Z, down - up) if violation is None else violation
+            violation = squared_violation(Z, down - up) if violation is None else violation
             ratio = up / np.maximum(down, smallest)
             Z = Z * (ratio if mixed is None else np.sqrt(ratio))
         return Moved(Z, violation or 0.0)
@@ -168,10 +243,10 @@ def _split_signs(problem: Quadratic) -> _Split | None:
     return _Split(np.maximum(problem.left.matrix, 0), np.maximum(-problem.left.matrix, 0))
 
 
-def _violation(Z: Array, gradient: Array) -> float:
-    """Squared norm of the projected gradient."""
+def squared_violation(Z: Array, gradient: Array) -> float:
+    """The squared norm of the projected gradient."""
     projected = projected_gradient(Z, gradient)
-    return float(np.vdot(projected, projected))
+    return inner(projected, projected)
 
 
 def projected_gradient(Z: Array, gradient: Array) -> Array:

@@ -29,7 +29,7 @@ def truncated_svd(
     elif engine.n_samples == full:
         Q = np.eye(full, dtype=engine.dtype)
     else:
-        Q = _orthonormal(engine.project(_leading(_gram(engine), rank)))[0]
+        Q = _orthonormal(engine.project(_right_vectors(engine, rank)))[0]
     U, s, Vt = _svd_of_wide(engine.combined(Q))
     U, Vt = _sign_fixed(Q @ U[:, :rank].astype(Q.dtype, copy=False), Vt[:rank])
     return U, s[:rank], Vt
@@ -39,22 +39,17 @@ def _range(engine: Engine, V: Array, rank: int, power_steps: int, steady: float)
     """An orthonormal basis of what X makes of V, after power steps on it."""
     seen = 0.0
     for _ in range(power_steps):
-        V, squares = _orthonormal(_power_step(engine, V))
+        _, (product,) = engine.sweep((), _PowerStep(V.astype(engine.dtype, copy=False)))
+        V, squares = _orthonormal(product.T)
         before, seen = seen, float(squares[:rank].sum())
         if seen - before <= steady * seen:
             break
     return _orthonormal(engine.project(V.T))[0]
 
 
-def _power_step(engine: Engine, V: Array) -> Array:
-    """XᵀX V."""
-    _, (product,) = engine.sweep((), _PowerStep(V.astype(engine.dtype, copy=False)))
-    return product.T
-
-
 @dataclass(frozen=True)
 class _PowerStep:
-    """(X V)ᵀX of one block of rows."""
+    """(XᵀX V)ᵀ, the share of one block of rows."""
 
     V: Array
 
@@ -62,19 +57,15 @@ class _PowerStep:
         return (), ((X_b @ self.V).T @ X_b,)
 
 
-def _gram(engine: Engine) -> Array:
-    """XᵀX of few columns, in double precision."""
-    return engine.sweep((), _block_gram)[1][0]
+def _right_vectors(engine: Engine, rank: int) -> Array:
+    """The leading eigenvectors of XᵀX in double precision, as rows, for few columns."""
+    _, (gram,) = engine.sweep((), _block_gram)
+    return linalg.eigh(gram, check_finite=False)[1].T[::-1][:rank]
 
 
 def _block_gram(X_b: Block, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
     dense = X_b @ np.eye(X_b.shape[1])
     return (), (dense.T @ dense,)
-
-
-def _leading(gram: Array, rank: int) -> Array:
-    """Eigenvectors of the largest eigenvalues, as rows."""
-    return linalg.eigh(gram, check_finite=False)[1].T[::-1][:rank]
 
 
 def _orthonormal(matrix: Array) -> tuple[Array, Array]:
