@@ -14,7 +14,8 @@ from speed.problems import PROBLEMS
 from deepnmf.engines import Block, RowsInMemory, Workers
 from deepnmf.engines.blocks import Sizes
 from deepnmf.objective import Chain, Objective
-from deepnmf.solvers import SOLVERS, linear_descent
+from deepnmf.solvers import SOLVERS
+from deepnmf.solvers.losses import FROBENIUS
 
 REPEATS = 5
 WARM_UPS = (0, 10, 20, 40)
@@ -65,12 +66,12 @@ def seconds_to(target, X, W, H, width, n_warm):
         began = time.perf_counter()
         engine, codes, chain = RowsInMemory(X, workers), W, Chain.of([H])
         if n_warm:
-            warm = linear_descent(compressed(engine, width, np.random.RandomState(0)), Objective(), SOLVERS["hals"])
+            warm = FROBENIUS.descent(compressed(engine, width, np.random.RandomState(0)), Objective(), SOLVERS["hals"])
             state = warm.start(codes, chain)
             for _ in range(n_warm):
                 state = warm.advance(state)
             codes, chain = state.codes, state.chain
-        sweeps, n_sweeps = linear_descent(engine, Objective(), SOLVERS["hals"]), 0
+        sweeps, n_sweeps = FROBENIUS.descent(engine, Objective(), SOLVERS["hals"]), 0
         state = sweeps.start(codes, chain, refined=n_warm > 0)
         while state.loss > target:
             state, n_sweeps = sweeps.advance(state), n_sweeps + 1

@@ -15,7 +15,8 @@ from sklearn.decomposition._nmf import _initialize_nmf
 from deepnmf import DeepNSNMF, SparseDeepNMF
 from deepnmf.engines import RowsInMemory, Workers
 from deepnmf.objective import Chain, Objective
-from deepnmf.solvers import SOLVERS, descent, linear_descent
+from deepnmf.solvers import SOLVERS, descent
+from deepnmf.solvers.losses import FROBENIUS
 
 RUN = {"random_state": 0, "tol": 0, "max_iter": 10**6}
 MODELS = (
@@ -75,7 +76,7 @@ def ramps_of_shallow_models():
 def curve(X, W, H, steps):
     """The losses of sweeps that make so many steps each."""
     with Workers() as workers:
-        sweeps = linear_descent(RowsInMemory(X, workers), Objective(), SOLVERS["hals"])
+        sweeps = FROBENIUS.descent(RowsInMemory(X, workers), Objective(), SOLVERS["hals"])
         state, losses = sweeps.start(W, Chain.of([H])), []
         for sweep in range(1, MOST_SWEEPS + 1):
             state = sweeps.advance(replace(state, most_inner=steps(sweep)))

@@ -3,7 +3,7 @@
 from deepnmf.solvers.activated_descent import ActivatedDescent, ActivatedState
 from deepnmf.solvers.activated_encoding import ActivatedEncoder
 from deepnmf.solvers.certificate import kkt_residual
-from deepnmf.solvers.coupled_descent import CoupledDescent, linear_descent
+from deepnmf.solvers.coupled_descent import CoupledDescent
 from deepnmf.solvers.descent import ChainDescent, State
 from deepnmf.solvers.encoding import decoded_residual_norm, encode_rows, residual_norm
 from deepnmf.solvers.loop import Descent, History, OnSweep, Run, minimise
@@ -38,7 +38,6 @@ __all__ = [
     "encode_two_sided",
     "free_start",
     "kkt_residual",
-    "linear_descent",
     "minimise",
     "nonnegative_start",
     "pretrain",

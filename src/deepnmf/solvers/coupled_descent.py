@@ -12,9 +12,8 @@ from deepnmf.engines import Block, Engine, Sums
 from deepnmf.objective import Chain, CodePenalty, FormedGram, Graphs, Objective, Quadratic, Statistics
 from deepnmf.objective.quadratic import inner
 from deepnmf.solvers.descent import ChainDescent, State, inner_steps, relative
-from deepnmf.solvers.observed_descent import ObservedDescent
 from deepnmf.solvers.statistics import coupled_statistics
-from deepnmf.solvers.steps import HALS, Solver
+from deepnmf.solvers.steps import HALS
 
 FEWEST_PASSES = 2
 MOST_PASSES, AT_REST = 3000, 1e-9
@@ -157,12 +156,3 @@ class CoupledDescent(ChainDescent):
             if violation <= AT_REST:
                 break
         return point, first or 0.0
-
-
-def linear_descent(engine: Engine, objective: Objective, solver: Solver) -> ChainDescent:
-    """Sweeps of a linear chain, its samples coupled or not, much of them observed or little."""
-    if any(penalty.joins_samples for penalty in objective.penalties):
-        return CoupledDescent(engine, objective, solver)
-    if engine.is_sparsely_observed and not objective.penalties:
-        return ObservedDescent(engine, objective, solver)
-    return ChainDescent(engine, objective, solver)
