@@ -70,6 +70,15 @@ def as_matrices(factors: object) -> list[Array] | None:
     return [np.ascontiguousarray(Z) for Z in factors]
 
 
+def layer_index(layer: Any, depth: int) -> int:
+    """The index of a layer from 0, or a refusal of a layer that is not there."""
+    if not isinstance(layer, Integral):
+        raise TypeError(f"layer must be an integer, got {type(layer).__name__}.")
+    if not -depth <= int(layer) < depth:
+        raise ValueError(f"layer is {layer}, but the model has {depth} layers: expected {-depth} to {depth - 1}.")
+    return int(layer) % depth
+
+
 def check_output_layer(output_layer: int, depth: int) -> None:
     """Refuse a layer that is not there."""
     if not -depth <= output_layer < depth:

@@ -3,7 +3,6 @@
 import os
 from abc import abstractmethod
 from collections.abc import Sequence
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,7 +11,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.checks import FLOATS, as_matrices
+from deepnmf.checks import FLOATS, as_matrices, layer_index
 from deepnmf.engines import Workers
 from deepnmf.engines.choice import check_batch, in_units
 from deepnmf.masks import check_unmasked
@@ -32,10 +31,6 @@ def _learns_in_batches(model: "Factorization") -> bool:
             "it has no partial_fit."
         )
     return True
-
-
-def _projects(model: "Factorization") -> bool:
-    return model._problem().projects
 
 
 class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -165,8 +160,6 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.loss_curve_, self.n_iter_ = np.append(losses, self.loss_curve_), n_iter + 1
         return self
 
-    # ------------------------------------------------------------------------------------- at work
-
     @property
     def n_dead_(self) -> list[int]:
         """How many features of each layer add nothing: they are zero or, on top, in no sample's codes."""
@@ -227,13 +220,13 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _encoded(self, X: Matrix, layer: int, entry_weight: EntryWeight, **known: Any) -> Array:
         check_is_fitted(self)
-        layer, problem = self._layer(layer), self._problem()
+        layer, problem = layer_index(layer, len(self.factors_)), self._problem()
         data = observed(self, problem, X, entry_weight, reset=False)
         with Workers() as workers:
             engine = rows(problem, data, workers, type(self).__name__, unit=1.0)
             return self._learnt.encode(engine, layer, **known)
 
-    @offered_if(_projects)
+    @offered_if(lambda model: model._problem().projects)
     def project(self, X: Matrix, layer: int = -1) -> Array:
         """Codes of the rows of X by the pseudo-inverse of a layer's features, X C_l⁺; for chains only.
 
@@ -247,7 +240,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         check_is_fitted(self)
         problem = self._problem()
-        inverse = np.linalg.pinv(self._learnt.linear_decoder(self._layer(layer)))
+        inverse = np.linalg.pinv(self._learnt.linear_decoder(layer_index(layer, len(self.factors_))))
         X = validated(self, problem, X, reset=False)
         with Workers() as workers:
             engine = rows(problem, Observed(X), workers, type(self).__name__, unit=1.0)
@@ -266,7 +259,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         {returns_data}
         """
         check_is_fitted(self)
-        layer = self._layer(layer)
+        layer = layer_index(layer, len(self.factors_))
         check_unmasked(H, "codes")
         H = check_array(H, dtype=FLOATS, order="C", input_name="codes")
         size = len(self.factors_[layer])
@@ -291,7 +284,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         data = observed(self, problem, X, entry_weight, reset=False)
         with Workers() as workers:
             engine = rows(problem, data, workers, type(self).__name__)
-            layer = self._layer(problem.output_layer)
+            layer = layer_index(problem.output_layer, len(self.factors_))
             error = self._learnt.residual(engine, self._learnt.encode(engine, layer), layer)
             baseline = self._learnt.baseline(engine)
         return 1 - error**2 / baseline if baseline > 0 else 1.0
@@ -311,7 +304,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             One list a feature, the heaviest first; names are the columns' where X had them.
         """
         check_is_fitted(self)
-        C = self.features_[self._layer(layer)]
+        C = self.features_[layer_index(layer, len(self.factors_))]
         names = getattr(self, "feature_names_in_", None)
         names = [f"x{j}" for j in range(C.shape[1])] if names is None else names
         order = np.argsort(-np.abs(C), axis=1, kind="stable")[:, :n]
@@ -340,16 +333,6 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         import deepnmf  # noqa: PLC0415 - models know nobody above them; the package hands its parts out by name
 
         deepnmf.report.write_report(self, path, X, y, **content)
-
-    # ------------------------------------------------------------------------------------- its layers
-
-    def _layer(self, layer: int) -> int:
-        depth = len(self.factors_)
-        if not isinstance(layer, Integral):
-            raise TypeError(f"layer must be an integer, got {type(layer).__name__}.")
-        if not -depth <= layer < depth:
-            raise ValueError(f"layer is {layer}, but the model has {depth} layers: expected {-depth} to {depth - 1}.")
-        return int(layer) % depth
 
     @property
     def _n_features_out(self) -> int:
