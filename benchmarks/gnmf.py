@@ -59,7 +59,7 @@ def main():
     print(f"Made by `python benchmarks/gnmf.py`. {described()}\n")
     print(
         "1440 pictures of 20 objects, 32 x 32 pixels, samples at unit norm, single precision. k-means on the codes, as they are,\n"
-        f"20 clusters, n_init 10, mean and deviation over {SEEDS} seeds of k-means. Fitted codes know their neighbours, those of\n"
+        f"20 clusters, n_init 10, mean and deviation over {SEEDS} seeds of k-means. Fitted codes know their neighbors, those of\n"
         "`transform` do not: new samples have no graph.\n"
     )
     header("model")

@@ -25,7 +25,7 @@ MODELS = (
 FILLERS = (
     SimpleImputer(),
     KNNImputer(),
-    IterativeImputer(max_iter=3, n_nearest_features=20, random_state=0),  # with all neighbours it takes hours
+    IterativeImputer(max_iter=3, n_nearest_features=20, random_state=0),  # with all neighbors it takes hours
 )
 RUNS = 2
 SAMPLES, PIXELS = 1000, 64

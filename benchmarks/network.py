@@ -15,7 +15,7 @@ from reproduction.protocols import given_labels, known_rows
 from reproduction.sequences import Sequences, bird_frames
 
 BIRD_RANK, TEXT_RANK = 30, 20  # the paper's
-SHARE = 0.01  # of the rows are labelled
+SHARE = 0.01  # of the rows are labeled
 LABEL_WEIGHTS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 DRAWS = 5
 RANDOM_START = {"init": "random", "pretrain_max_iter": 0}  # the paper's
@@ -34,12 +34,12 @@ def fitted(model, rows, known):
 
 
 def accuracy_of_rows(model, rows, known):
-    """Share of unlabelled rows whose label is right."""
+    """Share of unlabeled rows whose label is right."""
     return np.mean((model.transduction_ == rows.y)[~known])
 
 
 def head_accuracy(model, rows, known):
-    """Share of unlabelled rows that argmax H_m B of the fitted codes gets right, the published prediction."""
+    """Share of unlabeled rows that argmax H_m B of the fitted codes gets right, the published prediction."""
     return np.mean(((model.codes_[-1] @ model.label_factor_).argmax(axis=1) == rows.y)[~known])
 
 
@@ -122,8 +122,8 @@ clips of 2 s), a row is a frame; text is BBC news (5 classes, 2225 documents), a
 
 WEIGHTS = """## The weight of labels
 
-Accuracy of `SSNMF` on unlabelled rows, 1 % labelled, 60 sweeps, mean of two draws, from the default start and from a random one as in the paper.
-"Refitted" is the default, a logistic regression on the codes that the labelled rows have without their labels; "B of the energy" is the published
+Accuracy of `SSNMF` on unlabeled rows, 1 % labeled, 60 sweeps, mean of two draws, from the default start and from a random one as in the paper.
+"Refitted" is the default, a logistic regression on the codes that the labeled rows have without their labels; "B of the energy" is the published
 prediction, argmax H B.
 """
 

@@ -34,11 +34,11 @@ def problem(name):
 
 
 def scales(model):
-    """The top codes as optimised, with unit features, and with unit rows of what they are multiplied by."""
-    H = model.codes_[-1] * model._learnt.code_scales[-1]
+    """The top codes as optimized, with unit features, and with unit rows of what they are multiplied by."""
+    H = model.codes_[-1] * model._learned.code_scales[-1]
     return {
-        "as optimised": H,
-        "unit C": H * np.linalg.norm(model._learnt.chain.features()[-1], axis=1),
+        "as optimized": H,
+        "unit C": H * np.linalg.norm(model._learned.chain.features()[-1], axis=1),
         "unit SC": model.codes_[-1],
     }
 
@@ -53,7 +53,7 @@ def accuracy(codes, y, n_seeds=3):
 def main():
     """Print the table."""
     warnings.simplefilter("ignore", ConvergenceWarning)
-    print("| data | θ | error / error at θ = 0 | sparseness by layer | as optimised | unit C | unit SC |")
+    print("| data | θ | error / error at θ = 0 | sparseness by layer | as optimized | unit C | unit SC |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for name, sizes in PROBLEMS.items():
         X, y = problem(name)

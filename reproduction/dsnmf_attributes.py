@@ -40,7 +40,7 @@ PUBLISHED = {
 
 
 class _Pictures(NamedTuple):
-    """A data set, the attributes of the lower and of the top layer, and how many neighbours within a class share the former."""
+    """A data set, the attributes of the lower and of the top layer, and how many neighbors within a class share the former."""
 
     data: str
     attributes: tuple[str, str]
@@ -82,7 +82,7 @@ def _trials(plan: Plan) -> list[Trial]:
     ]
 
 
-def _labelled(pictures: _Pictures, data: Data) -> tuple[Array, Array]:
+def _labeled(pictures: _Pictures, data: Data) -> tuple[Array, Array]:
     """Samples at unit norm, and an attribute a column: the place within a class, and the class."""
     X, y = unit_samples(data, pictures.data)
     place = np.zeros_like(y)
@@ -116,7 +116,7 @@ def _encoders(name: str, X: Array, labels: Array, seed: int, plan: Plan) -> list
 def _run(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
     """Accuracy of a linear SVM on the codes of the rows held out, by layer, attribute and preparation."""
     pictures, seed = SETS[str(trial["data"])], int(trial["split"])
-    X, Y = _labelled(pictures, data)
+    X, Y = _labeled(pictures, data)
     train, known, test = _drawn(Y, seed)
     labels = np.where(np.isin(train, known)[:, None], Y[train], -1)
     for encode, layers, attributes in _encoders(str(trial["model"]), X[train], labels, seed, plan):
@@ -139,8 +139,8 @@ def _page(results: Results) -> str:
         f"norm, single precision. {len(results.distinct('split'))} splits: half of the samples of every object or person for training, the other half held out; a random half of the\n"
         "training samples keeps the labels of both attributes. CNMF, DNMF (discriminant NMF) and WSF are fitted once per attribute, with its\n"
         f"labels; WSF-MA and Deep WSF use both, and Deep WSF has view angle or lighting on its lower layer. {SIZE} components per layer, λ = {WEIGHT:g}, other parameters at their defaults.",
-        "Labelled and held-out samples are encoded with fixed factors and without labels. Their codes are used as they are (features at unit norm) or\n"
-        "standardised, and a linear SVM with the paper's penalty 1 is trained on the labelled ones. Codes of samples at unit norm are small, and with\n"
+        "Labeled and held-out samples are encoded with fixed factors and without labels. Their codes are used as they are (features at unit norm) or\n"
+        "standardised, and a linear SVM with the paper's penalty 1 is trained on the labeled ones. Codes of samples at unit norm are small, and with\n"
         "a penalty of 1 their scale limits the SVM: the tables with standardised codes show better what the codes contain. Accuracy on held-out\n"
         "samples, mean and standard deviation over the splits.",
     ]

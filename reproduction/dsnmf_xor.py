@@ -208,9 +208,9 @@ def _draw_xor(results: Results, data: Data, plan: Plan, folder: Path) -> list[st
         for layer in (0, 1):
             clouds[f"codes of layer {layer + 1} (Fig. 5)"] = PCA(2).fit_transform(model.encode(X, layer))
         file = f"dsnmf-xor-{title.lower().replace(' ', '-')}.svg"
-        draw_clouds(clouds, colours=labels[:, 0], markers=labels[:, 1], path=folder / file)
+        draw_clouds(clouds, colors=labels[:, 0], markers=labels[:, 1], path=folder / file)
         lines.append(
-            f"![Points, and codes of {title} by layer: the colour is the pose, the marker the identity]({file})"
+            f"![Points, and codes of {title} by layer: the color is the pose, the marker the identity]({file})"
         )
     return lines
 

@@ -14,7 +14,7 @@ from reproduction.pages import table
 from reproduction.pictures import draw_curves
 from reproduction.protocols import (
     CODE_SCALES,
-    LABELLED_PROTOCOLS,
+    LABELED_PROTOCOLS,
     RESTARTS,
     described,
     given_labels,
@@ -203,10 +203,10 @@ def _label_page(results: Results) -> str:
         ORIGIN,
         f"Labels are given for a share of each class, in {len(results.distinct('draw'))} draws, each with its own initialization; two layers with a decay of {DECAY}.\n"
         f"k-means on the fitted top codes, {RESTARTS} restarts. Scores in per cent, mean and standard deviation over the draws.",
-        described(results, LABELLED_PROTOCOLS),
+        described(results, LABELED_PROTOCOLS),
         f"In `paper` the label weight α ({DEFAULT_WEIGHT:g}, the default, or {PUBLISHED_WEIGHT:g}, the supplement's) and the scale of the codes are those with the best accuracy on\n"
         "average; in `blind` α is the default and the codes are not rescaled. The last column is the share of samples without a label whose label the\n"
-        "model predicts correctly. SSNMF is `GDNMF` without its deep path, CNMF gives all labelled samples of a class the same code, and NMF uses\n"
+        "model predicts correctly. SSNMF is `GDNMF` without its deep path, CNMF gives all labeled samples of a class the same code, and NMF uses\n"
         "no labels.",
         "## Table R2: NMI on CMU PIE",
         _published_table(pie),

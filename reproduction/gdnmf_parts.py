@@ -14,7 +14,7 @@ from reproduction.faces import unit_samples
 from reproduction.gdnmf_labels import DECAY, ORIGIN, SETS, decayed, few_sweeps, scored, sets_of
 from reproduction.pages import table
 from reproduction.pictures import draw_curves
-from reproduction.protocols import LABELLED_PROTOCOLS, described, given_labels, known_rows
+from reproduction.protocols import LABELED_PROTOCOLS, described, given_labels, known_rows
 
 __all__ = ["EXPERIMENTS", "fitted_scores", "introduction"]
 
@@ -41,7 +41,7 @@ def introduction(results: Results) -> str:
     """The data, the draws and the protocols."""
     return (
         f"{ORIGIN}\n\nLabels are given for {SHARE:.0%} of each class, in {len(results.distinct('draw'))} draws, each with its own initialization. k-means on the fitted top\n"
-        f"codes, not rescaled. Scores in per cent, mean and standard deviation over the draws.\n\n{described(results, LABELLED_PROTOCOLS)}"
+        f"codes, not rescaled. Scores in per cent, mean and standard deviation over the draws.\n\n{described(results, LABELED_PROTOCOLS)}"
     )
 
 

@@ -190,7 +190,7 @@ def _pbmc_findings(some: Results) -> str:
 def _pbmc_page(results: Results) -> str:
     layers = results.where(part="layer")
     parts = [
-        "Blood cells (PBMC 68k, scanpy's reduced set): 700 cells, 765 genes, log-normalised counts, sparse; ten types, which were assigned by similarity of\n"
+        "Blood cells (PBMC 68k, scanpy's reduced set): 700 cells, 765 genes, log-normalized counts, sparse; ten types, which were assigned by similarity of\n"
         f"expression. Ten features on top. k-means with ten clusters on the codes of each layer, {RESTARTS} restarts.",
         described_protocols(layers),
         "## Findings",

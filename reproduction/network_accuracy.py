@@ -97,13 +97,13 @@ def _run(setting: Setting, trial: Trial, data: Data, plan: Plan) -> Iterator[Row
 
 
 def _transduced(model: Any, rows: Sequences, known: Array) -> Row:
-    """Rows without a label, and sequences without a labelled row."""
+    """Rows without a label, and sequences without a labeled row."""
     right = _guessed_groups(model, rows) == rows.classes_of_groups
     head = (model.codes_[-1] @ model.label_factor_).argmax(axis=1)  # the published prediction
     return {
         "rows": _share((model.transduction_ == rows.y)[~known]),
         "head": _share((model.classes_[head] == rows.y)[~known]),
-        "groups": _share(right[~rows.labelled_groups(known)]),
+        "groups": _share(right[~rows.labeled_groups(known)]),
         "purity": purity(rows.y, model.transform(rows.X, groups=rows.groups).argmax(axis=1)),
     }
 
@@ -121,14 +121,14 @@ def _predicted(model: Any, rows: Sequences) -> Row:
 
 
 def _baseline(parts: Split) -> Row:
-    """Sequences by a logistic regression on summaries of those with a labelled row."""
-    rows, labelled = parts.fitted, parts.fitted.labelled_groups(parts.known)
+    """Sequences by a logistic regression on summaries of those with a labeled row."""
+    rows, labeled = parts.fitted, parts.fitted.labeled_groups(parts.known)
     summaries = rows.summaries
     model = make_pipeline(StandardScaler(with_mean=False), LogisticRegression(max_iter=5000))
-    model.fit(summaries[labelled], rows.classes_of_groups[labelled])
+    model.fit(summaries[labeled], rows.classes_of_groups[labeled])
     if parts.held_out is not None:
         return {"groups": model.score(parts.held_out.summaries, parts.held_out.classes_of_groups)}
-    return {"groups": _share((model.predict(summaries) == rows.classes_of_groups)[~labelled])}
+    return {"groups": _share((model.predict(summaries) == rows.classes_of_groups)[~labeled])}
 
 
 def _guessed_groups(model: Any, rows: Sequences) -> Array:

@@ -214,9 +214,9 @@ def network_page(name: str, results: Results) -> str:
     return "\n\n".join(
         [
             wording.ours,
-            f"1 % of the {wording.row} are labelled; mean and standard deviation over {draws} draws.\n\n"
-            f"- `paper`: the labelled {wording.row} are drawn from all, and the unlabelled ones are scored; many of these belong to {wording.group} with other labelled {wording.row}.\n"
-            f"- `blind`: {wording.held_out}; 1 % of the other {wording.row} are labelled, and the held-out {wording.row} are predicted. The fit has not used them, with or without labels.",
+            f"1 % of the {wording.row} are labeled; mean and standard deviation over {draws} draws.\n\n"
+            f"- `paper`: the labeled {wording.row} are drawn from all, and the unlabeled ones are scored; many of these belong to {wording.group} with other labeled {wording.row}.\n"
+            f"- `blind`: {wording.held_out}; 1 % of the other {wording.row} are labeled, and the held-out {wording.row} are predicted. The fit has not used them, with or without labels.",
             f"In `paper` the fit uses all {wording.row} that are scored, and labels of other {wording.row} of the same {wording.group}, which pooling carries over. The difference between\n"
             "the two protocols is the effect of this, and of a fifth fewer labels. Labels are predicted by a logistic regression on the codes\n"
             "([decision 7](../decisions/0007-labels-in-the-network.md)), a choice that was made on these data. Purity is that of the clusters given by the strongest top component.",

@@ -51,18 +51,16 @@ def draw_rows(rows: Mapping[str, Array], captions: Sequence[str], image_shape: S
     figure.savefig(path, dpi=150)
 
 
-def draw_clouds(clouds: Mapping[str, Array], colours: Array, markers: Array, path: Path) -> None:
-    """Points in the plane, a panel a name, coloured by one label and marked by another, into a file."""
+def draw_clouds(clouds: Mapping[str, Array], colors: Array, markers: Array, path: Path) -> None:
+    """Points in the plane, a panel a name, colored by one label and marked by another, into a file."""
     from matplotlib.figure import Figure  # noqa: PLC0415 - loaded when there is something to draw
 
     figure = Figure(figsize=(3.2 * len(clouds), 3.2), layout="constrained")
-    kinds = [
-        (colour, marker) for colour in dict.fromkeys(colours.tolist()) for marker in dict.fromkeys(markers.tolist())
-    ]
+    kinds = [(color, marker) for color in dict.fromkeys(colors.tolist()) for marker in dict.fromkeys(markers.tolist())]
     for axes, (title, points) in zip(figure.subplots(1, len(clouds), squeeze=False)[0], clouds.items(), strict=True):
-        for colour, marker in kinds:
-            own = points[(colours == colour) & (markers == marker)]
-            style = {"color": "tab:red" if colour > 0 else "tab:blue", "marker": "o" if marker > 0 else "+"}
+        for color, marker in kinds:
+            own = points[(colors == color) & (markers == marker)]
+            style = {"color": "tab:red" if color > 0 else "tab:blue", "marker": "o" if marker > 0 else "+"}
             axes.scatter(*own.T, s=12, linewidths=0.8, **style)
         axes.set_title(title, fontsize=9)
         axes.spines[["top", "right"]].set_visible(False)

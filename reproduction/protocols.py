@@ -13,7 +13,7 @@ from reproduction.experiment import Array, Results, Row
 
 __all__ = [
     "CODE_SCALES",
-    "LABELLED_PROTOCOLS",
+    "LABELED_PROTOCOLS",
     "PROTOCOLS",
     "clusterings",
     "described",
@@ -71,7 +71,7 @@ def of_protocol(results: Results, protocol: str, measure: str) -> Results:
     return results.where(default=1) if protocol == "blind" else results.best("setting", f"paper_{measure}")
 
 
-LABELLED_PROTOCOLS = {
+LABELED_PROTOCOLS = {
     "paper": "the restart of k-means with the best accuracy, scored on all samples, including those whose label was given",
     "blind": "the restart of k-means with the lowest inertia, scored on the samples whose label was not given",
 }

@@ -114,7 +114,7 @@ def _run_pie(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
 
 def _pie_page(results: Results) -> str:
     parts = [
-        f"Layers {SIZES}, single layers of {SIZES[-1]}. The factors are learnt from six sevenths of the faces; the others ({TESTED} of each person)\n"
+        f"Layers {SIZES}, single layers of {SIZES[-1]}. The factors are learned from six sevenths of the faces; the others ({TESTED} of each person)\n"
         f"are encoded with fixed factors, and k-means with one cluster per person runs on these codes. {len(results.distinct('split'))} splits (the paper has {SPLITS}),\n"
         f"mean and standard deviation over them. Samples at unit norm, single precision, at most {SWEEPS} sweeps. ER grows with the number of samples:\n"
         "it is comparable for this number only. Square1 is k-means on H_2, Square2 on √H_2 of the same fit. The paper plots the gain by the root\n"

@@ -1,4 +1,4 @@
-"""Rows that follow each other, frames of recordings or chunks of documents, and what of them is labelled or held out."""
+"""Rows that follow each other, frames of recordings or chunks of documents, and what of them is labeled or held out."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ __all__ = ["FOLDS", "Reader", "Sequences", "Split", "bird_frames", "document_chu
 FRAME, HOP = 512, 384  # samples: 46 ms frames, 57 of them a clip
 CHUNKS = 6  # a document
 FOLDS = 5
-SHARE = 0.01  # of the rows are labelled, as in the paper
+SHARE = 0.01  # of the rows are labeled, as in the paper
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class Sequences:
         deviation = np.sqrt(np.maximum(square - mean**2, 0))
         return np.hstack([np.maximum.reduceat(self.X, starts), mean, deviation])
 
-    def labelled_groups(self, known: Array) -> Array:
-        """Which sequences have a labelled row."""
+    def labeled_groups(self, known: Array) -> Array:
+        """Which sequences have a labeled row."""
         return np.bincount(self.groups, weights=known) > 0
 
     def of_groups(self, chosen: Array) -> "Sequences":
@@ -58,7 +58,7 @@ class Sequences:
 
 @dataclass(frozen=True)
 class Split:
-    """What is fitted, which of its rows are labelled, and what is held out to be predicted, if anything is."""
+    """What is fitted, which of its rows are labeled, and what is held out to be predicted, if anything is."""
 
     fitted: Sequences
     known: Array

@@ -45,7 +45,7 @@ SMALL = [
     DiscriminantNMF(4, random_state=0),
 ]
 
-LABELLED = [
+LABELED = [
     model
     for model in SMALL
     if isinstance(model, CNMF | DeepNMFNetwork | DeepWSF | DiscriminantNMF | GDNMF | SSNMF | WSF | WSFMA)

@@ -1,6 +1,6 @@
 """How fast: `python -m benchmarks.speed NAME`, from the root of the repository, writes `docs/benchmarks/speed_NAME.md`.
 
-The shape is that of benchopt, and each of its three questions has one file: what is minimised (`objective`), on what
+The shape is that of benchopt, and each of its three questions has one file: what is minimized (`objective`), on what
 data (`problems`), by whom (`solvers`). `timing` has the rules of measuring, `plots` the pictures, and every named
 benchmark is one file with a `page` function: `shallow`, `defaults`, `sweep`, `deep`, `growth`, `startup`.
 

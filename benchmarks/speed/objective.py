@@ -1,4 +1,4 @@
-"""What every contender minimises, computed the same way for all of them."""
+"""What every contender minimizes, computed the same way for all of them."""
 
 import numpy as np
 from benchmarks.speed.problems import Array, Matrix

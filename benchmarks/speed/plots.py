@@ -11,7 +11,7 @@ mpl.use("svg")
 import matplotlib.pyplot as plt
 
 OURS = "deepnmf.NMF"
-# Paul Tol's muted colours, told apart by the colour-blind; markers tell them apart in print.
+# Paul Tol's muted colors, told apart by the color-blind; markers tell them apart in print.
 STYLES = tuple(
     zip(
         ("#332288", "#88CCEE", "#44AA99", "#117733", "#999933", "#DDCC77", "#CC6677", "#882255", "#AA4499", "#777777"),
@@ -53,7 +53,7 @@ def draw(problems: Mapping[str, Sequence[Curve]], path: Path) -> None:
 
 
 def _styles(problems):
-    """A colour and a marker for each contender, the same on every problem."""
+    """A color and a marker for each contender, the same on every problem."""
     names = dict.fromkeys(curve.name for curves in problems for curve in curves if curve.name != OURS)
     return dict(zip(names, STYLES, strict=False))
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from catalogue import LABELLED, VARIANTS, data, name_of
+from catalogue import LABELED, VARIANTS, data, name_of
 from deepnmf.engines import (
     Block,
     Dense,
@@ -58,7 +58,7 @@ def remote_data(monkeypatch):
 @pytest.mark.parametrize("model", VARIANTS, ids=name_of)
 def test_an_array_that_offers_only_products_fits_and_transforms_every_model(model, request):
     X = data()
-    labels = [np.arange(len(X)) % 4] if type(model) in map(type, LABELLED) else []
+    labels = [np.arange(len(X)) % 4] if type(model) in map(type, LABELED) else []
     model = clone(model).set_params(max_iter=10, tol=0)
     expected = clone(model).fit(X, *labels)
     codes, share = expected.transform(X), expected.score(X, *labels)

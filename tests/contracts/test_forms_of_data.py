@@ -10,7 +10,7 @@ from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
-from catalogue import LABELLED, SMALL, VARIANTS, data, is_linear, layouts, name_of, sparse_forms
+from catalogue import LABELED, SMALL, VARIANTS, data, is_linear, layouts, name_of, sparse_forms
 from deepnmf import NMF, DeepNSNMF
 from deepnmf.engines import memory
 
@@ -91,7 +91,7 @@ def test_single_precision_is_close_to_double_precision(model):
     assert single.loss_curve_[-1] == pytest.approx(double.loss_curve_[-1], rel=1e-2)
 
 
-@pytest.mark.parametrize("model", LABELLED, ids=name_of)
+@pytest.mark.parametrize("model", LABELED, ids=name_of)
 def test_single_precision_learns_from_labels_as_well_as_double(model):
     accuracy = {np.float64: [], np.float32: []}
     for seed in range(5):

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 KINDS = ("binary", "rbf", "dot")
 DEEP = {"layer_sizes": (8, 6, 4), "random_state": 0, "max_iter": 60}
-LABELLED = [
+LABELED = [
     WSF(4, graph_weights=0.1, random_state=0),
     *(WSF(4, graph_weights=0.1, label_graph=kind, random_state=0) for kind in KINDS[1:]),
     WSF(4, graph_weights=3.0, init="random", random_state=0),
@@ -108,7 +108,7 @@ def test_a_label_graph_of_many_samples_needs_little_memory():
     assert not product[graph.means.places < 0].any()
 
 
-@pytest.mark.parametrize("model", LABELLED, ids=name_of)
+@pytest.mark.parametrize("model", LABELED, ids=name_of)
 def test_the_loss_never_rises_and_labels_change_the_fit(model):
     X = data()
     labeled = clone(model).fit(X, labels_for(model, len(X)))
@@ -117,7 +117,7 @@ def test_the_loss_never_rises_and_labels_change_the_fit(model):
     assert not np.allclose(labeled.components_, clone(model).fit(X).components_)
 
 
-@pytest.mark.parametrize("model", [m for m in LABELLED if isinstance(m, WSF | DeepWSF) and is_linear(m)], ids=name_of)
+@pytest.mark.parametrize("model", [m for m in LABELED if isinstance(m, WSF | DeepWSF) and is_linear(m)], ids=name_of)
 def test_the_loss_is_the_documented_objective(model):
     X = data()
     y = labels_for(model, len(X))
@@ -206,7 +206,7 @@ def test_a_given_graph_is_used():
 
 
 @pytest.mark.parametrize("X", [data(seed=1), data(seed=1).astype(np.float32), sparse.csr_array(data(seed=1))])
-@pytest.mark.parametrize("model", LABELLED[:6], ids=name_of)
+@pytest.mark.parametrize("model", LABELED[:6], ids=name_of)
 def test_labels_can_be_used_with_every_form_of_data(model, X):
     model = clone(model).fit(X, labels_for(model, X.shape[0]))
     assert model.transform(X).dtype == X.dtype

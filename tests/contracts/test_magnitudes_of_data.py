@@ -135,7 +135,7 @@ def test_a_penalized_model_is_fitted_in_the_units_of_the_data(exponent):
     model = fitted(NMF(3, alpha_W=weight, l1_ratio=0.5, random_state=0), X, max_iter=200, tol=1e-9)
     H, Z = model.codes_[-1], model.components_
     penalty = sum(weight * count * (0.5 * V.sum() + 0.25 * np.sum(V**2)) for V, count in ((H, 10), (Z, N)))
-    assert model._learnt.unit != 1
+    assert model._learned.unit != 1
     assert model.loss_curve_[-1] == pytest.approx(0.5 * np.sum((X - H @ Z) ** 2) + penalty, rel=1e-6)
     assert model.transform(X) == pytest.approx(H, rel=1e-2, abs=1e-3 * H.max())
 
@@ -145,7 +145,7 @@ def test_label_weights_are_in_the_units_of_the_data(monkeypatch):
     plain = fitted(model, X, max_iter=30)
     monkeypatch.setattr("deepnmf.engines.choice.MAX_RMS", {"float64": 2.0**5})
     scaled_fit = fitted(model, X, max_iter=30)
-    assert scaled_fit._learnt.unit != 1
+    assert scaled_fit._learned.unit != 1
     assert scaled_fit.label_factor_ == pytest.approx(plain.label_factor_, rel=1e-6)
     assert scaled_fit.predict_proba(X) == pytest.approx(plain.predict_proba(X), rel=1e-4)
 

@@ -214,8 +214,8 @@ class FitFromStart:
     def of(cls, model, seed):
         rng = np.random.default_rng(seed)
         case = Case(clone(model).set_params(max_iter=3), rng.gamma(1.0, size=(30, 14)), rng.integers(0, 3, 30))
-        learnt = case.fitted()
-        return cls(case.model, case.X, case.y, learnt.codes_[-1], learnt.factors_)
+        learned = case.fitted()
+        return cls(case.model, case.X, case.y, learned.codes_[-1], learned.factors_)
 
     def fitted(self, rows=slice(None), columns=slice(None), scale=1.0):
         """Fit permuted and scaled data from a start that is permuted and scaled in the same way."""

@@ -114,7 +114,7 @@ def check_batch(engine: Engine) -> None:
     if not has_safe_magnitude(engine):
         size = mean_magnitude(engine) * engine.unit
         raise ValueError(
-            f"X has entries of about {size:.1e}, and partial_fit has learnt from some of about {engine.unit:.1e}: "
+            f"X has entries of about {size:.1e}, and partial_fit has learned from some of about {engine.unit:.1e}: "
             "batches of a similar size are expected."
         )
 

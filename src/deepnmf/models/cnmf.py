@@ -9,7 +9,7 @@ from deepnmf.models.parameters import COUNT, Constraints, Init, RandomStateLike,
 from deepnmf.models.run_control import RunControl
 from deepnmf.solvers import OnSweep
 from deepnmf.solvers.chain_problem import ChainProblem
-from deepnmf.solvers.learnt import TiedChain
+from deepnmf.solvers.learned import TiedChain
 
 
 class CNMF(Factorization):
@@ -139,6 +139,6 @@ class CNMF(Factorization):
         """The number of features."""
         return len(self.components_)
 
-    def _set_learnt(self, learnt: TiedChain) -> None:
-        super()._set_learnt(learnt)
-        self.classes_ = learnt.classes
+    def _set_learned(self, learned: TiedChain) -> None:
+        super()._set_learned(learned)
+        self.classes_ = learned.classes

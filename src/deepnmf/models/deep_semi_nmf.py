@@ -19,7 +19,7 @@ class DeepSemiNMF(Factorization):
     activation : {"identity", "stanh", "square", "sigmoid", "softplus", "relu"}, default="identity"
         g, the map between layers: X ≈ g(··· g(H_m Z_m) ···) Z_1.
     init : {"svd", "kmeans", "random", "custom"}, default="svd"
-        Start of each layer. "kmeans" takes centres of clusters as features: for few features, or for more than the
+        Start of each layer. "kmeans" takes centers of clusters as features: for few features, or for more than the
         data has dimensions, where "svd" can only add random ones.
     solver : {"hals", "apg", "pg", "mu"}, default="hals"
         How the codes of a linear model are updated; its factors, and Z_1 below an activation, are exact least

@@ -37,7 +37,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     """A factorization of X. A model has a constructor, and says by `_problem` what is fitted."""
 
     _parameter_constraints: ClassVar[Constraints]
-    _learnt: Any  # what the fit has learnt, a `Learnt`
+    _learned: Any  # what the fit has learned, a `Learned`
     _memory: Any = None  # what `partial_fit` goes on from
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -82,7 +82,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def _start(self, factors: Sequence[Array] | None = None, codes: Array | None = None) -> Start:
         """What is given to start from, or the fit before."""
         if factors is None and codes is None and self.warm_start and hasattr(self, "factors_"):
-            return Start(before=self._learnt)
+            return Start(before=self._learned)
         return Start(as_matrices(factors) or (), codes)
 
     def _fit(
@@ -101,7 +101,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def _keep(self, fit: Fit, run: Run) -> None:
         """Set the fitted attributes."""
-        self._set_learnt(fit.learnt)
+        self._set_learned(fit.learned)
         self.codes_, self.reconstruction_err_, self._memory = fit.codes, fit.error, fit.memory
         self.loss_curve_ = np.array([run.shown(loss) for loss in fit.history.losses])
         self.n_iter_, self.stop_reason_ = len(fit.history.losses), fit.history.stop_reason
@@ -109,15 +109,15 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         if fit.certificate is not None:
             self.kkt_residual_ = fit.certificate
 
-    def _set_learnt(self, learnt: Any) -> None:
-        """Show what was learnt; a model with more to show adds it."""
-        self._learnt = learnt
-        self.factors_, self.features_ = list(learnt.factors), learnt.features()
+    def _set_learned(self, learned: Any) -> None:
+        """Show what was learned; a model with more to show adds it."""
+        self._learned = learned
+        self.factors_, self.features_ = list(learned.factors), learned.features()
         self.components_ = self.features_[-1]
 
     @offered_if(_learns_in_batches)
     def partial_fit(self, X: Matrix, y: object = None) -> Self:
-        """Learn from a batch of rows, and go on from what was learnt before.
+        """Learn from a batch of rows, and go on from what was learned before.
 
         The first batch is fitted as by `fit`, with its start and its pre-training. After that the factors are fitted to
         statistics of all batches, in which older ones fade: about an eighth of the rows so far count. Several epochs
@@ -147,13 +147,13 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
             self.n_samples_seen_ = self.codes_[-1].shape[0]
             return self
         self._validate_params()
-        problem, unit = self._problem(), self._learnt.unit
+        problem, unit = self._problem(), self._learned.unit
         data = observed(self, problem, X, None, reset=False)
         with Workers() as workers:
             engine = rows(problem, data, workers, type(self).__name__, unit)
             check_batch(engine)
-            bound = problem.bind(engine, Known(data.X), Start(before=self._learnt))
-            fit = bound.learn_batch(engine, self._learnt, self.codes_[-1], self._memory)
+            bound = problem.bind(engine, Known(data.X), Start(before=self._learned))
+            fit = bound.learn_batch(engine, self._learned, self.codes_[-1], self._memory)
         losses, n_iter = self.loss_curve_, self.n_iter_
         self._keep(fit, Run(unit=unit, degree=problem.degree))
         self.n_samples_seen_ = self._memory.n_seen
@@ -224,7 +224,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         data = observed(self, problem, X, entry_weight, reset=False)
         with Workers() as workers:
             engine = rows(problem, data, workers, type(self).__name__, unit=1.0)
-            return self._learnt.encode(engine, layer, **known)
+            return self._learned.encode(engine, layer, **known)
 
     @offered_if(lambda model: model._problem().projects)
     def project(self, X: Matrix, layer: int = -1) -> Array:
@@ -240,7 +240,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         """
         check_is_fitted(self)
         problem = self._problem()
-        inverse = np.linalg.pinv(self._learnt.linear_decoder(layer_index(layer, len(self.factors_))))
+        inverse = np.linalg.pinv(self._learned.linear_decoder(layer_index(layer, len(self.factors_))))
         X = validated(self, problem, X, reset=False)
         with Workers() as workers:
             engine = rows(problem, Observed(X), workers, type(self).__name__, unit=1.0)
@@ -265,7 +265,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         size = len(self.factors_[layer])
         if H.shape[1] != size:
             raise ValueError(f"Codes have {H.shape[1]} columns, but layer {layer} of this model has {size} features.")
-        return self._learnt.decode(H, layer)
+        return self._learned.decode(H, layer)
 
     def score(self, X: Matrix, y: object = None, entry_weight: EntryWeight = None) -> float:
         """Share of ‖X‖² that the model explains, 1 - ‖X - X̂‖² / ‖X‖², over the observed entries.
@@ -285,8 +285,8 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         with Workers() as workers:
             engine = rows(problem, data, workers, type(self).__name__)
             layer = layer_index(problem.output_layer, len(self.factors_))
-            error = self._learnt.residual(engine, self._learnt.encode(engine, layer), layer)
-            baseline = self._learnt.baseline(engine)
+            error = self._learned.residual(engine, self._learned.encode(engine, layer), layer)
+            baseline = self._learned.baseline(engine)
         return 1 - error**2 / baseline if baseline > 0 else 1.0
 
     def top_features(self, layer: int = -1, n: int = 10) -> list[list[tuple[str, float]]]:
@@ -320,7 +320,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         save(self, path)
 
     def report(self, path: str | os.PathLike[str], X: Matrix, y: Any = None, **content: Any) -> None:
-        """Write what was learnt as one HTML page, to walk from wholes to their parts.
+        """Write what was learned as one HTML page, to walk from wholes to their parts.
 
         Parameters
         ----------

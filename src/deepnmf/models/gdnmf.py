@@ -19,7 +19,7 @@ from deepnmf.models.parameters import (
 from deepnmf.models.run_control import RunControl
 from deepnmf.solvers import OnSweep
 from deepnmf.solvers.problem import Layerwise
-from deepnmf.solvers.two_sided_problem import LearntTwoSided, TwoSidedProblem
+from deepnmf.solvers.two_sided_problem import LearnedTwoSided, TwoSidedProblem
 
 MAPS = ("square", "identity", "relu", "tanh", "sigmoid", "softplus")
 
@@ -125,7 +125,7 @@ class GDNMF(Factorization):
     (5,)
     """
 
-    _learnt: LearntTwoSided
+    _learned: LearnedTwoSided
     _parameter_constraints: ClassVar[Constraints] = {
         "layer_sizes": ["array-like", COUNT, None],
         "basis_sizes": ["array-like", COUNT, None],
@@ -215,15 +215,15 @@ class GDNMF(Factorization):
         control = RunControl(on_sweep, checkpoint, checkpoint_seconds, (X, y))
         return self._fit(X, self._start(), control, labels=y)
 
-    def _set_learnt(self, learnt: LearntTwoSided) -> None:
-        super()._set_learnt(learnt)
-        self.basis_factors_, self.shallow_components_ = learnt.basis_factors, learnt.model.W
-        self.label_factors_ = learnt.label_factors
+    def _set_learned(self, learned: LearnedTwoSided) -> None:
+        super()._set_learned(learned)
+        self.basis_factors_, self.shallow_components_ = learned.basis_factors, learned.model.W
+        self.label_factors_ = learned.label_factors
         for name in ("classes_", "transduction_"):
             self.__dict__.pop(name, None)
-        if learnt.labels is not None:
-            self.classes_ = learnt.labels.classes
-            self.transduction_ = learnt.labels.classes[learnt.labels.places]
+        if learned.labels is not None:
+            self.classes_ = learned.labels.classes
+            self.transduction_ = learned.labels.classes[learned.labels.places]
 
     def transform(self, X: Matrix) -> Array:  # type: ignore[override]
         """Codes of the rows of X at `output_layer`, with everything else fixed and no labels.
@@ -247,7 +247,7 @@ class GDNMF(Factorization):
         -------
         array of shape (n_samples, n_classes)
         """
-        return self._learnt.scores(self.encode(X))
+        return self._learned.scores(self.encode(X))
 
     @offered_if(_was_fitted_with_labels)
     def predict(self, X: Matrix) -> Array:

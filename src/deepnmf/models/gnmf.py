@@ -21,7 +21,7 @@ from deepnmf.solvers.chain_problem import ChainProblem
 
 
 @dataclass(frozen=True)
-class NeighbourGraph(UnresolvedPenalty):
+class NeighborGraph(UnresolvedPenalty):
     """½ λ Tr(HᵀLH), L the Laplacian of a given graph, or of the one that joins each sample to its neighbors."""
 
     weight: float
@@ -146,7 +146,7 @@ class GNMF(Factorization):
     def _problem(self) -> ChainProblem:
         return ChainProblem(
             sizes=self.n_components,
-            penalties=(NeighbourGraph(float(self.graph_weights), self.n_neighbors),),
+            penalties=(NeighborGraph(float(self.graph_weights), self.n_neighbors),),
             init=self.init,
             default_init="nndsvda",
             random_state=self.random_state,

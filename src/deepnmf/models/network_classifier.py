@@ -16,7 +16,7 @@ from deepnmf.models.input_data import EntryWeight
 from deepnmf.models.parameters import offered_if
 from deepnmf.models.run_control import RunControl
 from deepnmf.solvers import OnSweep
-from deepnmf.solvers.network_problem import LearntNetwork
+from deepnmf.solvers.network_problem import LearnedNetwork
 
 ReadoutName = Literal["logistic", "head"]
 
@@ -24,7 +24,7 @@ ReadoutName = Literal["logistic", "head"]
 class NetworkClassifier(ClassifierMixin, Factorization):
     """Layers that each fit the pooled codes below, and labels on the top one (Flenner & Hunter)."""
 
-    _learnt: LearntNetwork
+    _learned: LearnedNetwork
 
     def fit(  # type: ignore[override]
         self,
@@ -58,10 +58,10 @@ class NetworkClassifier(ClassifierMixin, Factorization):
         control = RunControl(on_sweep, checkpoint, checkpoint_seconds, (X, y, groups, entry_weight, factors))
         return self._fit(X, self._start(factors), control, entry_weight, labels=y, groups=groups)
 
-    def _set_learnt(self, learnt: LearntNetwork) -> None:
-        super()._set_learnt(learnt)
-        self.classes_, self.transduction_ = learnt.labels.classes, learnt.transduction
-        self.label_factor_ = learnt.head
+    def _set_learned(self, learned: LearnedNetwork) -> None:
+        super()._set_learned(learned)
+        self.classes_, self.transduction_ = learned.labels.classes, learned.transduction
+        self.label_factor_ = learned.head
 
     def fit_transform(
         self, X: Matrix, y: object = None, *, groups: object = None, entry_weight: EntryWeight = None, **fit_params: Any
@@ -117,7 +117,7 @@ class NetworkClassifier(ClassifierMixin, Factorization):
         array of shape (n_samples,)
         """
         codes = self._readable_codes(X, groups, entry_weight)
-        return self.classes_[self._learnt.readout.winners(codes)]
+        return self.classes_[self._learned.readout.winners(codes)]
 
     def _reads_probabilities(self) -> bool:
         return bool(self.readout == "logistic")
@@ -137,7 +137,7 @@ class NetworkClassifier(ClassifierMixin, Factorization):
         array of shape (n_samples, n_classes)
         """
         codes = self._readable_codes(X, groups, entry_weight)
-        return self._learnt.readout.probabilities(codes)
+        return self._learned.readout.probabilities(codes)
 
     @offered_if(_reads_head)
     def decision_function(self, X: Matrix, groups: object = None, entry_weight: EntryWeight = None) -> Array:
@@ -152,7 +152,7 @@ class NetworkClassifier(ClassifierMixin, Factorization):
             For two classes the second's score minus the first's.
         """
         codes = self._readable_codes(X, groups, entry_weight)
-        scores = self._learnt.readout.scores(codes)
+        scores = self._learned.readout.scores(codes)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def score(self, X: Matrix, y: Any = None, groups: object = None, sample_weight: Any = None) -> float:
@@ -173,10 +173,10 @@ class NetworkClassifier(ClassifierMixin, Factorization):
 
     def _readable_codes(self, X: Matrix, groups: object, entry_weight: EntryWeight) -> Array:
         check_is_fitted(self)
-        self._check_labelled()
+        self._check_labeled()
         return self.encode(X, -1, groups, entry_weight)
 
-    def _check_labelled(self) -> None:
+    def _check_labeled(self) -> None:
         if not len(self.classes_):
             raise ValueError(
                 f"This {type(self).__name__} was fitted without labels and cannot predict: "

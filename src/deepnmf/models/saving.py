@@ -48,8 +48,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
 
 def _state(model: Any) -> tuple[dict[str, Any], Arrays]:
-    """What was learnt, and what `partial_fit` goes on from."""
-    description, arrays = model._learnt.state()
+    """What was learned, and what `partial_fit` goes on from."""
+    description, arrays = model._learned.state()
     if hasattr(model, "n_samples_seen_"):
         description = description | {"n_samples_seen": model.n_samples_seen_}
     if model._memory is None:
@@ -115,7 +115,7 @@ def restored(cls: type[Any], description: dict[str, Any], tensors: dict[str, Arr
     del arrays["codes"]
     check_layout(arrays, layout)
     with np.errstate(all="ignore"):
-        model._set_learnt(problem.restored(description, arrays, codes[-1]))
+        model._set_learned(problem.restored(description, arrays, codes[-1]))
     if remembers:
         model._memory = Memory.restored(description, arrays, model.n_samples_seen_)
     for layer, C in enumerate(model.features_):

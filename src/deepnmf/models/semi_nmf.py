@@ -16,7 +16,7 @@ class SemiNMF(Factorization):
     {n_components}
     init : {"svd", "kmeans", "random", "custom"}, default="svd"
         Start. "svd" begins at the truncated-SVD error; components beyond min(n_samples, n_features) are random there.
-        "kmeans" takes centres of clusters as features.
+        "kmeans" takes centers of clusters as features.
     solver : {"hals", "apg", "pg", "mu"}, default="hals"
         How the codes are updated; the factor is exact least squares.
     {max_iter}

@@ -216,9 +216,9 @@ class UnitScaleSquaredL1Codes(LayerPenalty):
         return CodePenalty(self._top * np.outer(c, c))
 
     def on_factor(self, chain: Chain, layer: int, stats: Statistics) -> FactorTerms:
-        return FactorTerms(top_gram=self._majoriser(chain, stats))
+        return FactorTerms(top_gram=self._majorizer(chain, stats))
 
-    def _majoriser(self, chain: Chain, stats: Statistics) -> Array:
+    def _majorizer(self, chain: Chain, stats: Statistics) -> Array:
         c = self._scale(chain)
         ratio = np.divide(stats.K @ c, c, out=np.zeros_like(c), where=c > 0)
         return np.diag(self._top * ratio)
@@ -242,7 +242,7 @@ class TopScaleSquaredL1Codes(UnitScaleSquaredL1Codes):
     def on_factor(self, chain: Chain, layer: int, stats: Statistics) -> FactorTerms:
         if layer < chain.depth - 1:
             return FactorTerms(ridge=self._top)
-        return FactorTerms(kronecker=(KroneckerTerm(self._majoriser(chain, stats)),))
+        return FactorTerms(kronecker=(KroneckerTerm(self._majorizer(chain, stats)),))
 
     def value(self, chain: Chain, stats: Statistics) -> float:
         held = sum(float(np.vdot(Z, Z)) for Z in chain.factors[:-1])

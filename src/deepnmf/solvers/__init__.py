@@ -6,7 +6,7 @@ from deepnmf.solvers.certificate import kkt_residual
 from deepnmf.solvers.coupled_descent import CoupledDescent
 from deepnmf.solvers.descent import ChainDescent, State
 from deepnmf.solvers.encoding import decoded_residual_norm, encode_rows, residual_norm
-from deepnmf.solvers.loop import Descent, History, OnSweep, Run, minimise
+from deepnmf.solvers.loop import Descent, History, OnSweep, Run, minimize
 from deepnmf.solvers.pretraining import LayerwisePlan, Stack, pretrain
 from deepnmf.solvers.starts import free_start, nonnegative_start, refitted
 from deepnmf.solvers.steps import SOLVERS, Solver
@@ -38,7 +38,7 @@ __all__ = [
     "encode_two_sided",
     "free_start",
     "kkt_residual",
-    "minimise",
+    "minimize",
     "nonnegative_start",
     "pretrain",
     "refitted",

@@ -16,7 +16,7 @@ from deepnmf.objective.chain import inverse_norms
 from deepnmf.solvers.activated_descent import ActivatedDescent
 from deepnmf.solvers.batch_learning import Memory
 from deepnmf.solvers.descent import State
-from deepnmf.solvers.learnt import (
+from deepnmf.solvers.learned import (
     ActivatedChain,
     GreedyChain,
     GreedyNonlinearChain,
@@ -25,7 +25,7 @@ from deepnmf.solvers.learnt import (
     activated_encoder,
     some_rows,
 )
-from deepnmf.solvers.loop import History, Run, minimise
+from deepnmf.solvers.loop import History, Run, minimize
 from deepnmf.solvers.pretraining import LayerwisePlan, Stack, pretrain
 from deepnmf.solvers.problem import BoundProblem, Fit, Start
 from deepnmf.solvers.starts import free_start, nonnegative_start, refitted
@@ -69,7 +69,7 @@ class BoundChain(BoundProblem):
     def tuned(self, advance: Any, state: Any, run: Run) -> tuple[Any, History]:
         """Make the sweeps of the fine-tuning."""
         max_iter, tol, drop = self.problem.max_iter, self.problem.tol, self.problem.gradient_drop
-        return minimise(advance, state, max_iter=max_iter, tol=tol, drop=drop, run=run, on_sweep=run.on_sweep)
+        return minimize(advance, state, max_iter=max_iter, tol=tol, drop=drop, run=run, on_sweep=run.on_sweep)
 
     def begin(self, engine: Engine, start: Start, run: Run) -> tuple[Array, Chain]:
         """Return the start: given factors first, pre-trained ones above them."""
@@ -82,7 +82,7 @@ class BoundChain(BoundProblem):
         return codes, chain if self.problem.nonnegative else refitted(engine.filled(), codes, chain)
 
     def in_units(self, start: Start, unit: float) -> Start:
-        """A start for data divided by `unit`, in the precision that factors are learnt in."""
+        """A start for data divided by `unit`, in the precision that factors are learned in."""
         factors = start.before.optimized_chain().factors if start.warm else start.factors
         factors = [np.asarray(Z, dtype=np.float64) for Z in factors]
         if unit == 1:
@@ -147,21 +147,21 @@ class BoundChain(BoundProblem):
             chain, scales = chain.rescaled(scales), [np.ones_like(scale) for scale in scales]
         chain = replace(chain, factors=tuple(np.ascontiguousarray(Z, engine.dtype) for Z in chain.factors))
         norms, problem = state.chain.row_norms(), self.problem
-        learnt = self.learnt(codes, chain, scales, penalties, norms, problem.loss, problem.root_codes)
-        top = learnt.handed_out(codes, learnt.top)
-        error = learnt.residual(engine, top, learnt.top)
-        lower = learnt.lower_codes(engine, codes) if self.problem.keep_codes == "all" else []
-        fit = Fit(learnt, [*lower, top], error, history, certificate)
+        learned = self.learned(codes, chain, scales, penalties, norms, problem.loss, problem.root_codes)
+        top = learned.handed_out(codes, learned.top)
+        error = learned.residual(engine, top, learned.top)
+        lower = learned.lower_codes(engine, codes) if self.problem.keep_codes == "all" else []
+        fit = Fit(learned, [*lower, top], error, history, certificate)
         return fit if engine.unit == 1 else self._in_units_of_data(fit, engine.unit)
 
     def _in_units_of_data(self, fit: Fit, unit: float) -> Fit:
         own = self.factor_unit(unit)
         codes = [H * unit if own == 1 else H * unit / own for H in fit.codes]
-        learnt = fit.learnt if own == 1 else fit.learnt.in_units(unit, own)
-        return replace(fit, learnt=replace(learnt, unit=unit), codes=codes, error=fit.error * unit)
+        learned = fit.learned if own == 1 else fit.learned.in_units(unit, own)
+        return replace(fit, learned=replace(learned, unit=unit), codes=codes, error=fit.error * unit)
 
-    def learnt(self, codes: Array, *parts: Any) -> LinearChain:
-        """What was learnt, of its parts."""
+    def learned(self, codes: Array, *parts: Any) -> LinearChain:
+        """What was learned, of its parts."""
         return LinearChain(*parts)
 
     def scaled(self, chain: Chain) -> tuple[Chain, list[Array]]:
@@ -186,7 +186,7 @@ class BoundChain(BoundProblem):
     # -------------------------------------------------------------------------------------- batches
 
     def learn_batch(self, engine: Engine, before: LinearChain, codes: Array, memory: Memory | None) -> Fit:
-        """Learn from the rows of an engine, after what was learnt before; `codes` are those of the last batch."""
+        """Learn from the rows of an engine, after what was learned before; `codes` are those of the last batch."""
         own = self.factor_unit(engine.unit)
         chain = before.optimized_chain()
         chain = replace(chain, factors=tuple(Z / own for Z in chain.factors))
@@ -222,8 +222,8 @@ class BoundActivatedChain(BoundChain):
         """The chain with the scale between its layers that the activation allows."""
         return scaled_below(chain, self.activation)
 
-    def learnt(self, codes: Array, *parts: Any) -> LinearChain:
-        """What was learnt, with the codes of some training rows."""
+    def learned(self, codes: Array, *parts: Any) -> LinearChain:
+        """What was learned, with the codes of some training rows."""
         roots = np.square(np.sqrt(codes)) if self.problem.root_codes else codes  # to the bit as from a file
         return ActivatedChain(*parts, activation=self.activation, others=some_rows(roots))
 
@@ -246,8 +246,8 @@ class BoundGreedyChain(BoundChain):
         """As with all layers fitted together."""
         return super().scaled(chain) if self.activation is None else scaled_below(chain, self.activation)
 
-    def learnt(self, codes: Array, *parts: Any) -> LinearChain:
-        """What was learnt."""
+    def learned(self, codes: Array, *parts: Any) -> LinearChain:
+        """What was learned."""
         if self.activation is None:
             return GreedyChain(*parts)
         return GreedyNonlinearChain(*parts, activation=self.activation)
@@ -270,7 +270,7 @@ class BoundTiedChain(BoundChain):
         state, history, certificate = self.optimized(rows, start, run)
         state = replace(state, codes=groups.expanded(state.codes))
         fit = self.handed_out(engine, state, history, certificate)
-        return replace(fit, learnt=TiedChain(**vars(fit.learnt), classes=groups.classes))
+        return replace(fit, learned=TiedChain(**vars(fit.learned), classes=groups.classes))
 
 
 def scaled_below(chain: Chain, activation: Activation) -> tuple[Chain, list[Array]]:

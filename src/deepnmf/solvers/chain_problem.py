@@ -13,7 +13,7 @@ from deepnmf.labels import restored_classes
 from deepnmf.layout import Arrays, Expected, Layout, listed_numbers
 from deepnmf.objective import ACTIVATIONS, Chain, CodePenalty, Known, Objective, Penalty, UnresolvedPenalty
 from deepnmf.solvers.chain_fit import BoundActivatedChain, BoundChain, BoundGreedyChain, BoundTiedChain
-from deepnmf.solvers.learnt import (
+from deepnmf.solvers.learned import (
     ActivatedChain,
     GreedyChain,
     GreedyNonlinearChain,
@@ -113,7 +113,7 @@ class ChainProblem(Problem):
 
     @property
     def learns_in_batches(self) -> bool:
-        """Whether the factors can be learnt from statistics of the codes alone; a greedy layer needs all codes."""
+        """Whether the factors can be learned from statistics of the codes alone; a greedy layer needs all codes."""
         return self.distributes and self.fine_tuning
 
     @property
@@ -191,7 +191,7 @@ class ChainProblem(Problem):
         }
 
     def restored(self, description: dict[str, Any], arrays: Arrays, codes: Array) -> LinearChain:
-        """What was learnt, from what its `state` gave."""
+        """What was learned, from what its `state` gave."""
         chain = Chain.of(arrays["factor"], description["theta"], self.nonnegative)
         penalties = [CodePenalty(P, l1) for P, l1 in zip(arrays["penalty"], description["l1"], strict=True)]
         (unit,) = description.get("unit", [1.0])

@@ -65,7 +65,7 @@ class Checkpoints:
         self._stages, self._arrays = description["stages"], arrays
 
     def enter(self, template: Any) -> tuple[int, Progress]:
-        """Begin the next stage where it was, or else at its start, on which a restored state is modelled too."""
+        """Begin the next stage where it was, or else at its start, on which a restored state is modeled too."""
         number, self._entered = self._entered, self._entered + 1
         if number >= len(self._stages):
             self._stages.append(None)

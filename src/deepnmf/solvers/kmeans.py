@@ -12,22 +12,22 @@ RESTARTS = 4
 MOST_PASSES = 30
 
 
-def kmeans_centres(engine: Engine, k: int, rng: np.random.RandomState) -> Array:
-    """The centres of the best of a few runs."""
+def kmeans_centers(engine: Engine, k: int, rng: np.random.RandomState) -> Array:
+    """The centers of the best of a few runs."""
     runs = [_lloyd(engine, _spread_out(engine, k, rng)) for _ in range(RESTARTS)]
     return min(runs, key=itemgetter(1))[0]
 
 
 def _spread_out(engine: Engine, k: int, rng: np.random.RandomState) -> Array:
     """Rows drawn one after the other, far ones more likely (k-means++)."""
-    centres = _row(engine, rng.randint(engine.n_samples))[None]
-    nearest = _square_distances(engine, centres[0])
-    while len(centres) < k:
+    centers = _row(engine, rng.randint(engine.n_samples))[None]
+    nearest = _square_distances(engine, centers[0])
+    while len(centers) < k:
         total = nearest.sum()
         drawn = rng.choice(engine.n_samples, p=nearest / total) if total > 0 else rng.randint(engine.n_samples)
-        centres = np.vstack([centres, _row(engine, drawn)])
-        nearest = np.minimum(nearest, _square_distances(engine, centres[-1]))
-    return centres
+        centers = np.vstack([centers, _row(engine, drawn)])
+        nearest = np.minimum(nearest, _square_distances(engine, centers[-1]))
+    return centers
 
 
 def _row(engine: Engine, index: int) -> Array:
@@ -36,42 +36,42 @@ def _row(engine: Engine, index: int) -> Array:
     return np.asarray(engine.combined(chosen)[0])
 
 
-def _square_distances(engine: Engine, centre: Array) -> Array:
-    (squares,), _ = engine.sweep((), _Distances(centre))
+def _square_distances(engine: Engine, center: Array) -> Array:
+    (squares,), _ = engine.sweep((), _Distances(center))
     return np.maximum(squares, 0)
 
 
-def _lloyd(engine: Engine, centres: Array) -> tuple[Array, float]:
+def _lloyd(engine: Engine, centers: Array) -> tuple[Array, float]:
     spread = np.inf
     for _ in range(MOST_PASSES):
-        centres_before, spread_before = centres, spread
-        _, (sums, counts, spread_now) = engine.sweep((), _Assignment(centres))
+        centers_before, spread_before = centers, spread
+        _, (sums, counts, spread_now) = engine.sweep((), _Assignment(centers))
         spread = float(spread_now)
-        centres = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], centres)
+        centers = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], centers)
         if spread >= spread_before:
-            return centres_before, spread_before
-    return centres, spread
+            return centers_before, spread_before
+    return centers, spread
 
 
 @dataclass(frozen=True)
 class _Distances:
-    """Squared distances of the rows from one centre."""
+    """Squared distances of the rows from one center."""
 
-    centre: Array
+    center: Array
 
     def __call__(self, X_b: Block, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-        c = self.centre
+        c = self.center
         return (X_b.row_squares() - 2 * np.asarray(X_b @ c) + c @ c,), ()
 
 
 @dataclass(frozen=True)
 class _Assignment:
-    """The sums and sizes of the clusters in a block of rows, and how far the rows are from their centres."""
+    """The sums and sizes of the clusters in a block of rows, and how far the rows are from their centers."""
 
-    centres: Array
+    centers: Array
 
     def __call__(self, X_b: Block, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-        C = self.centres
+        C = self.centers
         squares = np.asarray(-2 * (X_b @ C.T)) + np.einsum("ij,ij->i", C, C)
         cluster = squares.argmin(axis=1)
         member = np.zeros((len(cluster), len(C)))

@@ -47,7 +47,7 @@ class Descent(Protocol[State]):
     """Sweeps of one objective on one engine."""
 
     def start(self, codes: Array, chain: Chain, refined: bool = False) -> State:
-        """Begin at codes and factors, `refined` where these have been learnt and not only guessed."""
+        """Begin at codes and factors, `refined` where these have been learned and not only guessed."""
         ...
 
     def advance(self, state: State) -> State:
@@ -129,7 +129,7 @@ class Run:
             self._sweeping = False
 
 
-def minimise(
+def minimize(
     advance: Callable[[State], State],
     state: State,
     *,

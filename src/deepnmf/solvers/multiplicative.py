@@ -15,7 +15,7 @@ MOST_HALVINGS = 12
 
 
 def lowered(V: Array, term: Term) -> Moved:
-    """V∘(up/down)^η: it majorises a quadratic at η = 1; where a maximum moves, a smaller η is needed."""
+    """V∘(up/down)^η: it majorizes a quadratic at η = 1; where a maximum moves, a smaller η is needed."""
     pulls = term.pulls(V)
     ratio = _ratio(pulls)
     return Moved(_searched(V, term, lambda eta: V * ratio**eta), _left_to_do(V, pulls))

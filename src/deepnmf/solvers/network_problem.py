@@ -19,7 +19,7 @@ from deepnmf.objective.network_energy import Network, Pooling
 from deepnmf.objective.penalties import weight_in_units
 from deepnmf.objective.terms import Labels
 from deepnmf.solvers.encoding import residual_norm
-from deepnmf.solvers.loop import History, Run, minimise
+from deepnmf.solvers.loop import History, Run, minimize
 from deepnmf.solvers.network_descent import NetworkDescent, NetworkState, encoded_layers, layerwise_start
 from deepnmf.solvers.pretraining import LayerwisePlan
 from deepnmf.solvers.problem import BoundProblem, Fit, Problem, Start
@@ -27,7 +27,7 @@ from deepnmf.solvers.readout import Readout
 
 
 @dataclass(frozen=True)
-class LearntNetwork:
+class LearnedNetwork:
     """X_{l-1} ≈ H_l Z_l with X_0 = X and X_l = p(H_l), and what turns the top codes into labels."""
 
     factors: Sequence[Array]  # Z_1..Z_m, with rows of unit norm
@@ -96,7 +96,7 @@ class NetworkProblem(Problem):
     label_weight : float
         λ.
     readout : {"logistic", "head"}
-        What turns top codes into labels, learnt after the fit.
+        What turns top codes into labels, learned after the fit.
     keeps_training_codes : bool
         Whether a later fit may go on from the codes of this one.
     **others
@@ -148,12 +148,12 @@ class NetworkProblem(Problem):
             "transduction": [Expected((n_samples,), *places, kind="i")],
         }
 
-    def restored(self, description: dict[str, Any], arrays: Arrays, codes: Array) -> LearntNetwork:
-        """What was learnt, from what its `state` gave."""
+    def restored(self, description: dict[str, Any], arrays: Arrays, codes: Array) -> LearnedNetwork:
+        """What was learned, from what its `state` gave."""
         (head,), (places,) = arrays["label_factor"], arrays["transduction"]
         widths = pool_sizes(self.pool_size, len(arrays["factor"]))
         labels = KnownLabels(restored_classes(description), places)
-        return LearntNetwork(arrays["factor"], widths, head, Readout(*arrays["readout"]), labels)
+        return LearnedNetwork(arrays["factor"], widths, head, Readout(*arrays["readout"]), labels)
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ class BoundNetwork(BoundProblem):
         Y = one_hot(labels.places[labels.rows], len(labels.classes), np.float64)
         known = Labels(labels.rows, Y, self.label_weight)
         descent = NetworkDescent(engine, self.poolings, known, backprop=problem.feedback)
-        state, history = minimise(
+        state, history = minimize(
             descent.advance,
             self.begin(engine, descent, start, run),
             max_iter=problem.max_iter,
@@ -209,16 +209,16 @@ class BoundNetwork(BoundProblem):
         readout = self._readout(engine, factors, network.head)
         if len(labels.rows):
             labels = replace(labels, places=labels.completed(readout.winners(top)))
-        learnt = LearntNetwork(factors, self.pool_sizes, network.head, readout, labels)
-        error = learnt.residual(engine, top, network.depth - 1)
+        learned = LearnedNetwork(factors, self.pool_sizes, network.head, readout, labels)
+        error = learned.residual(engine, top, network.depth - 1)
         if unit != 1:
             network = replace(network, codes=tuple(H * unit for H in network.codes))
             scaled = replace(readout, weights=readout.weights / unit)
-            learnt = replace(learnt, head=network.head / unit, readout=scaled, unit=unit)
+            learned = replace(learned, head=network.head / unit, readout=scaled, unit=unit)
         if problem.keeps_training_codes:
-            learnt = replace(learnt, training_codes=network.codes)
+            learned = replace(learned, training_codes=network.codes)
         codes = list(network.codes) if problem.keep_codes == "all" else [network.codes[-1]]
-        return Fit(learnt, codes, error * unit, history)
+        return Fit(learned, codes, error * unit, history)
 
     def _readout(self, engine: Engine, factors: Sequence[Array], head: Array) -> Readout:
         """B itself, or better a regression on codes that have seen no label: a row to predict has seen none either."""

@@ -11,7 +11,7 @@ from deepnmf.arrays import Array
 from deepnmf.engines import Engine
 from deepnmf.objective import Activation, Chain, Objective
 from deepnmf.objective.chain import inverse_norms
-from deepnmf.solvers.loop import History, OnSweep, Run, minimise
+from deepnmf.solvers.loop import History, OnSweep, Run, minimize
 from deepnmf.solvers.losses import FROBENIUS, Loss
 from deepnmf.solvers.starts import nonnegative_start
 from deepnmf.solvers.steps import HALS, Solver
@@ -59,7 +59,7 @@ class LayerwisePlan:
             chain = Chain.of([Z], [theta], self.nonnegative)
         else:
             codes, chain = self._begun_on_filled_rows(engine.filled(), rank, theta, objective)
-        state, history = minimise(
+        state, history = minimize(
             descent.advance,
             descent.start(codes, chain, refined=begun is not None),
             max_iter=self.max_iter,
@@ -82,7 +82,7 @@ class LayerwisePlan:
         codes, Z = self.start(filled, rank)
         chain = Chain.of([Z], [theta], self.nonnegative)
         descent = self.loss.descent(filled, objective, self.solver)
-        state, _ = minimise(
+        state, _ = minimize(
             descent.advance,
             descent.start(codes, chain),
             max_iter=FILLED_SWEEPS,

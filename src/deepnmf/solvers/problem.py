@@ -14,8 +14,8 @@ from deepnmf.solvers.batch_learning import Memory
 from deepnmf.solvers.loop import History, Run
 
 
-class Learnt(Protocol):
-    """What a fit has learnt. It encodes rows and decodes codes."""
+class Learned(Protocol):
+    """What a fit has learned. It encodes rows and decodes codes."""
 
     @property
     def factors(self) -> Sequence[Array]:
@@ -56,7 +56,7 @@ class Learnt(Protocol):
 class Fit:
     """The result of a fit, in the units of the data."""
 
-    learnt: Any
+    learned: Any
     codes: list[Array]  # of the training rows: those of the top layer, or of every layer
     error: float  # ‖X - X̂‖_F
     history: History
@@ -70,7 +70,7 @@ class Start:
 
     factors: Sequence[Array] = ()  # Z_1..Z_k
     codes: Array | None = None
-    before: Any = None  # what the fit before has learnt
+    before: Any = None  # what the fit before has learned
 
     @property
     def warm(self) -> bool:
@@ -158,7 +158,7 @@ class Problem(ABC):
 
     @property
     def learns_in_batches(self) -> bool:
-        """Whether the factors can be learnt from one batch of rows after the other."""
+        """Whether the factors can be learned from one batch of rows after the other."""
         return False
 
     @property
@@ -189,5 +189,5 @@ class Problem(ABC):
         """What the arrays of a file must be like, which may say anything."""
 
     @abstractmethod
-    def restored(self, description: dict[str, Any], arrays: Arrays, codes: Array) -> Learnt:
-        """What was learnt, from what its `state` gave."""
+    def restored(self, description: dict[str, Any], arrays: Arrays, codes: Array) -> Learned:
+        """What was learned, from what its `state` gave."""

@@ -7,7 +7,7 @@ from deepnmf.arrays import Array
 from deepnmf.engines import Engine
 from deepnmf.objective import Chain, CodePenalty
 from deepnmf.solvers.encoding import encode_rows
-from deepnmf.solvers.kmeans import kmeans_centres
+from deepnmf.solvers.kmeans import kmeans_centers
 from deepnmf.solvers.least_squares import least_change
 from deepnmf.solvers.statistics import statistics
 from deepnmf.solvers.svd import truncated_svd
@@ -56,7 +56,7 @@ def _nndsvd(U: Array, s: Array, Vt: Array) -> tuple[Array, Array]:
 
 
 def free_start(engine: Engine, rank: int, init: str, rng: np.random.RandomState) -> tuple[Array, Array]:
-    """Codes >= 0 and a free factor: random, with the truncated-SVD error, or the centres of clusters."""
+    """Codes >= 0 and a free factor: random, with the truncated-SVD error, or the centers of clusters."""
     if init == "kmeans":
         return _kmeans_start(engine, rank, rng)
     codes = _random_codes(engine, rank, rng) if init == "random" else _svd_codes(engine, rank, rng)
@@ -65,9 +65,9 @@ def free_start(engine: Engine, rank: int, init: str, rng: np.random.RandomState)
 
 
 def _kmeans_start(engine: Engine, rank: int, rng: np.random.RandomState) -> tuple[Array, Array]:
-    """Centres of clusters as features, and the nonnegative codes that fit best (Ding, Li & Jordan, 2010)."""
-    centres = kmeans_centres(engine, rank, rng)
-    return encode_rows(engine, centres, CodePenalty(np.zeros((rank, rank)))), centres
+    """Centers of clusters as features, and the nonnegative codes that fit best (Ding, Li & Jordan, 2010)."""
+    centers = kmeans_centers(engine, rank, rng)
+    return encode_rows(engine, centers, CodePenalty(np.zeros((rank, rank)))), centers
 
 
 def _random_codes(engine: Engine, rank: int, rng: np.random.RandomState) -> Array:

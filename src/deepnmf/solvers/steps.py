@@ -87,7 +87,7 @@ def _visit_block(Z: Array, gram: Array, target: Array, problem: Quadratic, rows:
 
 
 def visit_rows(V: Array, G: Array, F: Array, row_sums: Array | None = None) -> float:
-    """Minimise ½<G V, V> + ½ Σ_k ρ_k (Σ_j V_kj)² - <F, V> over each row of V >= 0 in turn, in place.
+    """Minimize ½<G V, V> + ½ Σ_k ρ_k (Σ_j V_kj)² - <F, V> over each row of V >= 0 in turn, in place.
 
     Returns Σ_k G_kk² ‖change of row k‖², which vanishes exactly at the optimum.
     """
@@ -105,7 +105,7 @@ def visit_rows(V: Array, G: Array, F: Array, row_sums: Array | None = None) -> f
 
 
 def shrink_by_sum(target: Array, weight: float) -> Array:
-    """Minimise ½‖z - target‖² + ½ weight (Σ z)² over z >= 0, exactly.
+    """Minimize ½‖z - target‖² + ½ weight (Σ z)² over z >= 0, exactly.
 
     The solution is max(target - weight s, 0) with s its own sum: sort, and find how many stay.
     """

@@ -19,7 +19,7 @@ from deepnmf.objective.chain import inverse_norms
 from deepnmf.objective.layer_stack import LayerStack
 from deepnmf.objective.two_sided_model import TwoSided
 from deepnmf.solvers.encoding import decoded_residual_norm
-from deepnmf.solvers.loop import History, Run, minimise
+from deepnmf.solvers.loop import History, Run, minimize
 from deepnmf.solvers.pretraining import LayerwisePlan
 from deepnmf.solvers.problem import BoundProblem, Fit, Problem, Start
 from deepnmf.solvers.two_sided_descent import Labels, TwoSidedDescent
@@ -28,7 +28,7 @@ from deepnmf.solvers.two_sided_start import deep_start, shallow_start
 
 
 @dataclass(frozen=True)
-class LearntTwoSided:
+class LearnedTwoSided:
     """X ≈ Ĝ_1 S_1 F̂_1 + G_m W, or G_m W alone."""
 
     model: TwoSided
@@ -192,15 +192,15 @@ class TwoSidedProblem(Problem):
         layout = {kind: [Expected(shape, low=0) for shape in listed] for kind, listed in shapes.items()}
         return layout | {"labels": [Expected((n_samples,), 0, n_classes - 1, "i")] if n_classes else []}
 
-    def restored(self, description: dict[str, Any], arrays: Arrays, codes: Array) -> LearntTwoSided:
-        """What was learnt, from what its `state` gave."""
+    def restored(self, description: dict[str, Any], arrays: Arrays, codes: Array) -> LearnedTwoSided:
+        """What was learned, from what its `state` gave."""
         features, basis = (LayerStack(tuple(arrays[kind]), self.map) for kind in ("feature_factor", "basis_factor"))
         S, F, W, head = arrays["two_sided"]
         labels = None
         if "classes" in description:
             labels = KnownLabels(restored_classes(description), arrays["labels"][0])
         model = TwoSided(features, S, basis, F, W, head)
-        return LearntTwoSided(_cast(model, S.dtype), self.paths == "shallow", labels)
+        return LearnedTwoSided(_cast(model, S.dtype), self.paths == "shallow", labels)
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ class BoundTwoSided(BoundProblem):
         known = Labels(Y, (places != UNKNOWN).astype(engine.dtype)[:, None])
         descent = TwoSidedDescent(engine, known, float(problem.label_weight))
         codes, model = self._again(engine, start.before) if start.warm else self._pretrained(engine, run)
-        state, history = minimise(
+        state, history = minimize(
             descent.advance,
             descent.start(codes, model),
             max_iter=problem.max_iter,
@@ -229,7 +229,7 @@ class BoundTwoSided(BoundProblem):
         )
         return self.handed_out(engine, state.codes, state.model, history)
 
-    def _again(self, engine: Engine, before: LearntTwoSided) -> tuple[Array, TwoSided]:
+    def _again(self, engine: Engine, before: LearnedTwoSided) -> tuple[Array, TwoSided]:
         """Go on from the fit before; from its label factors only where the classes are the same."""
         model, g = before.model, self.problem.map
         features, basis = (replace(side, activation=g) for side in (model.features, model.basis))
@@ -255,13 +255,13 @@ class BoundTwoSided(BoundProblem):
         is_shallow = self.problem.paths == "shallow"
         scale = inverse_norms(model.W) if is_shallow else _sizes_of(codes)
         codes = (codes / scale).astype(codes.dtype, copy=False)
-        learnt = LearntTwoSided(_cast(model.rescaled(scale), engine.dtype), is_shallow)
-        error = learnt.residual(engine, codes, learnt.top)
+        learned = LearnedTwoSided(_cast(model.rescaled(scale), engine.dtype), is_shallow)
+        error = learned.residual(engine, codes, learned.top)
         if len(self.labels.classes):
-            places = self.labels.completed(learnt.scores(codes).argmax(axis=1))
-            learnt = replace(learnt, labels=replace(self.labels, places=places))
-        every = learnt.with_lower_codes(codes) if self.problem.keep_codes == "all" else [codes]
-        return Fit(learnt, every, error, history)
+            places = self.labels.completed(learned.scores(codes).argmax(axis=1))
+            learned = replace(learned, labels=replace(self.labels, places=places))
+        every = learned.with_lower_codes(codes) if self.problem.keep_codes == "all" else [codes]
+        return Fit(learned, every, error, history)
 
 
 def _sizes_of(codes: Array) -> Array:

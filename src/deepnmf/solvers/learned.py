@@ -1,4 +1,4 @@
-"""What a fit of a chain has learnt: it encodes rows, decodes codes, and says what a file must hold of it.
+"""What a fit of a chain has learned: it encodes rows, decodes codes, and says what a file must hold of it.
 
 Codes are in the scale that is handed out, each in units of what it adds to the data.
 """
