@@ -5,7 +5,7 @@ from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import nnls
 
 from deepnmf.arrays import Array
-from deepnmf.kernels.compilation import CompiledLoop
+from deepnmf.kernels.compilation import CompiledLoop, inlined_loop
 
 
 def polish_rows(H: Array, G: Array, F: Array, tol: float) -> Array:
@@ -104,7 +104,7 @@ def _polish(H, G, F, tol):
     return converged
 
 
-@CompiledLoop
+@inlined_loop
 def _append(G, columns, a, L):
     """Add the row of the a-th free entry to the Cholesky factor; return False if it depends on those before it."""
     row = L[a]
@@ -123,7 +123,7 @@ def _append(G, columns, a, L):
     return True
 
 
-@CompiledLoop
+@inlined_loop
 def _solve(L, f, columns, size, s):
     """Solve G[columns, columns] s = f[columns] by the Cholesky factor."""
     for a in range(size):

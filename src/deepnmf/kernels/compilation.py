@@ -4,7 +4,7 @@ Importing numba takes a third of a second, so it is imported only here, when the
 """
 
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from threading import RLock
 from typing import Any
 
@@ -17,12 +17,15 @@ free_in_children(numba_lock)
 class CompiledLoop:
     """A function that numba compiles at its first call, which may be from another loop, for the types of the arguments.
 
-    It releases the global interpreter lock. `fastmath` is passed on to numba.
+    It releases the global interpreter lock. `fastmath` is passed on to numba. A loop that others call is `inline`:
+    numba compiles such a function with each of its callers, each time with another order of additions, and which of
+    these versions a process calls would depend on whether it was compiled there or read from the cache.
     """
 
-    def __init__(self, function: Callable[..., Any], fastmath: bool | set[str] = True) -> None:
+    def __init__(self, function: Callable[..., Any], fastmath: bool | set[str] = True, *, inline: bool = False) -> None:
         self.function = function
         self.fastmath = fastmath
+        self.inline = inline
         self._made: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
@@ -42,11 +45,15 @@ class CompiledLoop:
         return self.dispatcher._numba_type_
 
     def _make_dispatcher(self) -> Any:
-        options = {"nogil": True, "fastmath": self.fastmath, "error_model": "numpy"}
+        options = {"nogil": True, "fastmath": self.fastmath, "error_model": "numpy", "forceinline": self.inline}
         try:
             return _njit()(cache=True, **options)(self.function)
         except RuntimeError:  # no folder for the cache is writable
             return _njit()(**options)(self.function)
+
+
+inlined_loop = partial(CompiledLoop, inline=True)
+"""For loops that other loops call."""
 
 
 @cache
