@@ -11,6 +11,9 @@ from scipy import sparse
 
 from deepnmf.kernels import (
     TWINS,
+    descend_beta,
+    descend_counts,
+    descend_dense_counts,
     descend_observed,
     descend_rows,
     first_maxima,
@@ -19,6 +22,7 @@ from deepnmf.kernels import (
     sampled_products,
 )
 from deepnmf.kernels.compilation import CompiledLoop
+from deepnmf.kernels.poisson import CodesProblem, Entries
 
 DTYPES = [np.float64, np.float32]
 
@@ -63,7 +67,36 @@ def observed_arguments(rng, dtype):
     return *observed(rng, dtype), features.astype(dtype), H.astype(dtype), 3, True
 
 
+def counts_problem(rng, dtype):
+    features = rng.random((25, 6)).astype(dtype)
+    features[:, 2] = 0
+    return CodesProblem(features, features.sum(axis=0), 0.1, 0.2, 1e-7)
+
+
+def counts_arguments(rng, dtype):
+    X, weights = observed(rng, dtype)
+    return (
+        Entries(X.indptr, X.indices, X.data, weights),
+        counts_problem(rng, dtype),
+        rng.random((40, 6)).astype(dtype),
+        3,
+    )
+
+
+def dense_counts_arguments(rng, dtype):
+    X = rng.poisson(rng.gamma(0.7, size=(40, 1)), (40, 25)).astype(dtype)  # rows with few zeros and with many
+    return X, counts_problem(rng, dtype), rng.random((40, 6)).astype(dtype), 3
+
+
+def beta_arguments(rng, dtype):
+    X, weights, D, H = (rng.random(shape).astype(dtype) for shape in ((40, 25), (40, 25), (6, 25), (40, 6)))
+    return X, weights, D, H, 1.3, (0.1, 0.2), 1e-7, 3
+
+
 ARGUMENTS = {
+    descend_beta: beta_arguments,
+    descend_counts: counts_arguments,
+    descend_dense_counts: dense_counts_arguments,
     descend_rows: rows_arguments,
     polish_rows: polish_arguments,
     first_maxima: maxima_arguments,
@@ -173,3 +206,17 @@ def test_numba_is_not_imported_before_a_kernel_runs():
     code = "import sys, deepnmf.models, deepnmf.kernels; print('numba' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def compiled_loops():
+    modules = [module for name, module in sys.modules.items() if name.startswith("deepnmf.kernels.")]
+    return {
+        id(value): value for module in modules for value in vars(module).values() if isinstance(value, CompiledLoop)
+    }
+
+
+@pytest.mark.parametrize("loop", compiled_loops().values(), ids=lambda loop: loop.function.__qualname__)
+def test_loops_that_others_call_are_inlined(loop):
+    """A process that compiles and one that reads the cache would call different versions of them."""
+    called = (loop.function.__globals__.get(name) for name in loop.function.__code__.co_names)
+    assert all(other.inline for other in called if isinstance(other, CompiledLoop))

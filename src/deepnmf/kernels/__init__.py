@@ -4,6 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 from deepnmf.kernels.active_sets import polish_rows, polish_rows_plainly
+from deepnmf.kernels.beta_steps import descend_beta, descend_beta_plainly
+from deepnmf.kernels.poisson import (
+    descend_counts,
+    descend_counts_plainly,
+    descend_dense_counts,
+    descend_dense_counts_plainly,
+)
 from deepnmf.kernels.quadratic_descent import descend_rows, descend_rows_plainly
 from deepnmf.kernels.sliding_maxima import first_maxima, first_maxima_plainly
 from deepnmf.kernels.stored_entries import (
@@ -14,6 +21,9 @@ from deepnmf.kernels.stored_entries import (
 )
 
 TWINS: dict[Callable[..., Any], Callable[..., Any]] = {
+    descend_beta: descend_beta_plainly,
+    descend_counts: descend_counts_plainly,
+    descend_dense_counts: descend_dense_counts_plainly,
     descend_observed: descend_observed_plainly,
     descend_rows: descend_rows_plainly,
     polish_rows: polish_rows_plainly,
@@ -22,4 +32,14 @@ TWINS: dict[Callable[..., Any], Callable[..., Any]] = {
 }
 """For each kernel, the plain NumPy function that computes the same."""
 
-__all__ = ["TWINS", "descend_observed", "descend_rows", "first_maxima", "polish_rows", "sampled_products"]
+__all__ = [
+    "TWINS",
+    "descend_beta",
+    "descend_counts",
+    "descend_dense_counts",
+    "descend_observed",
+    "descend_rows",
+    "first_maxima",
+    "polish_rows",
+    "sampled_products",
+]

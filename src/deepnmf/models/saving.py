@@ -22,7 +22,6 @@ from deepnmf.layout import (
     unpacked,
 )
 from deepnmf.persistence import FORMAT, as_json, write
-from deepnmf.solvers.batch_learning import Memory
 from deepnmf.untrusted import of_type, parsed
 from deepnmf.version import __version__
 
@@ -111,13 +110,13 @@ def restored(cls: type[Any], description: dict[str, Any], tensors: dict[str, Arr
     remembers = "memory" in arrays and problem.learns_in_batches
     if remembers:
         of_type(description.get("n_samples_seen"), int, "n_samples_seen")
-        layout |= Memory.layout(description, layout["factor"][-1].shape[0], n_features)
+        layout |= problem.memory.layout(description, arrays, [one.shape for one in layout["factor"]])
     del arrays["codes"]
     check_layout(arrays, layout)
     with np.errstate(all="ignore"):
         model._set_learned(problem.restored(description, arrays, codes[-1]))
     if remembers:
-        model._memory = Memory.restored(description, arrays, model.n_samples_seen_)
+        model._memory = problem.memory.restored(description, arrays, model.n_samples_seen_)
     for layer, C in enumerate(model.features_):
         Expected((len(model.factors_[layer]), model.n_features_in_)).check(C, f"features of layer {layer}")
     check_output_layer(problem.output_layer, len(model.factors_))

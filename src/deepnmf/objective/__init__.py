@@ -3,6 +3,7 @@
 from deepnmf.objective.activated_objective import ActivatedObjective, ActivatedRows, Slope
 from deepnmf.objective.activations import ACTIVATIONS, Activation
 from deepnmf.objective.chain import Chain, Statistics, smooth
+from deepnmf.objective.divergences import Divergence
 from deepnmf.objective.gram import FactoredGram, FormedGram, Gram
 from deepnmf.objective.graph_penalties import GraphPenalty, Graphs
 from deepnmf.objective.linear import Objective
@@ -29,6 +30,7 @@ __all__ = [
     "Activation",
     "Chain",
     "CodePenalty",
+    "Divergence",
     "ElasticNet",
     "ElasticNetPerEntry",
     "FactorTerms",

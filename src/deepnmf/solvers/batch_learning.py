@@ -1,5 +1,6 @@
 """Learning from one batch of rows after the other: factors are fitted to statistics that fade."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,8 +39,9 @@ class Memory:
         return {"sqnorm_seen": [stats.sqnorm]}, {"memory": [stats.M, stats.K, stats.code_sums]}
 
     @classmethod
-    def layout(cls, description: dict[str, Any], top: int, n_features: int) -> Layout:
-        """What the arrays of a file must be like."""
+    def layout(cls, description: dict[str, Any], arrays: Arrays, shapes: Sequence[tuple[int, ...]]) -> Layout:  # noqa: ARG003
+        """What the arrays of a file must be like, for factors of these shapes."""
+        top, n_features = shapes[-1][0], shapes[0][1]
         listed_numbers(description, "sqnorm_seen", 1, 0, np.inf)
         return {"memory": [Expected((top, n_features)), Expected((top, top)), Expected((top,))]}
 

@@ -14,7 +14,6 @@ from deepnmf.labels import Groups
 from deepnmf.objective import ActivatedObjective, Activation, Chain, CodePenalty, Objective, Penalty
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.solvers.activated_descent import ActivatedDescent
-from deepnmf.solvers.batch_learning import Memory
 from deepnmf.solvers.descent import State
 from deepnmf.solvers.learned import (
     ActivatedChain,
@@ -158,7 +157,8 @@ class BoundChain(BoundProblem):
         own = self.factor_unit(unit)
         codes = [H * unit if own == 1 else H * unit / own for H in fit.codes]
         learned = fit.learned if own == 1 else fit.learned.in_units(unit, own)
-        return replace(fit, learned=replace(learned, unit=unit), codes=codes, error=fit.error * unit)
+        error = fit.error * unit ** (self.problem.degree / 2)
+        return replace(fit, learned=replace(learned, unit=unit), codes=codes, error=error)
 
     def learned(self, codes: Array, *parts: Any) -> LinearChain:
         """What was learned, of its parts."""
@@ -185,12 +185,12 @@ class BoundChain(BoundProblem):
 
     # -------------------------------------------------------------------------------------- batches
 
-    def learn_batch(self, engine: Engine, before: LinearChain, codes: Array, memory: Memory | None) -> Fit:
+    def learn_batch(self, engine: Engine, before: LinearChain, codes: Array, memory: Any) -> Fit:
         """Learn from the rows of an engine, after what was learned before; `codes` are those of the last batch."""
         own = self.factor_unit(engine.unit)
         chain = before.optimized_chain()
         chain = replace(chain, factors=tuple(Z / own for Z in chain.factors))
-        memory = memory or Memory.of_codes(_as_optimized(codes, before, chain) / engine.unit, chain)
+        memory = memory or self.problem.memory.of_codes(_as_optimized(codes, before, chain) / engine.unit, chain)
         state, memory = self.problem.loss.learn_batch(engine, self.objective, self.solver, chain, memory)
         fit = self.handed_out(engine, state, History((state.loss,), "batch"))
         return replace(fit, memory=memory)

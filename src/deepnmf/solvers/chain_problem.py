@@ -114,7 +114,12 @@ class ChainProblem(Problem):
     @property
     def learns_in_batches(self) -> bool:
         """Whether the factors can be learned from statistics of the codes alone; a greedy layer needs all codes."""
-        return self.distributes and self.fine_tuning
+        return self.distributes and self.fine_tuning and self.loss.memory is not None
+
+    @property
+    def memory(self) -> Any:
+        """What later batches need to know of earlier ones."""
+        return self.loss.memory
 
     @property
     def projects(self) -> bool:
@@ -138,6 +143,11 @@ class ChainProblem(Problem):
 
     def check(self, X: Matrix, start: Start, whom: str) -> None:
         """Refuse an output layer or a start that does not fit the data."""
+        if not self.is_linear and self.loss is not FROBENIUS:
+            raise ValueError(
+                f"beta_loss={self.loss.name!r} needs a linear chain, and activation={self.activation!r} lies between "
+                "its layers: use beta_loss='frobenius', or activation='identity'."
+            )
         sizes = self.layer_sizes(X.shape[1], start.factors)
         check_output_layer(self.output_layer, len(sizes))
         start.check(X, sizes, self, whom)
@@ -155,6 +165,8 @@ class ChainProblem(Problem):
             for layer, own in enumerate([lower] * (depth - 1) + [penalties])
         ]
         tuned = penalties if self.is_linear else [penalty.below_activation() for penalty in penalties]
+        objective = Objective(tuple(penalty.in_units(unit, depth, degree) for penalty in tuned))
+        self.loss.check(engine, objective)
         if not self.fine_tuning:
             bound_class: type[BoundChain] = BoundGreedyChain
         elif self.ties_classes:
@@ -165,7 +177,7 @@ class ChainProblem(Problem):
             problem=self,
             sizes=sizes,
             theta=per_layer(self.theta, depth, "theta", 0, 1),
-            objective=Objective(tuple(penalty.in_units(unit, depth, degree) for penalty in tuned)),
+            objective=objective,
             layer_objectives=[Objective(tuple(own)) for own in layers],
             lower_code_penalties=resolved(self.lower_code_penalties, known, depth),
             activation=None if self.is_linear else ACTIVATIONS[self.activation],

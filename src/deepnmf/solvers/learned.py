@@ -78,8 +78,11 @@ class LinearChain:
 
     def encode(self, engine: Engine, layer: int) -> Array:
         """Codes of the engine's rows at a layer, with the factors fixed."""
-        penalty = self.code_penalties[layer]
-        codes = self.loss.encode(engine, self.decoder(layer), replace(penalty, l1=penalty.l1 / engine.unit))
+        penalty, degree = self.code_penalties[layer], self.loss.degree
+        if engine.unit != 1:
+            gram, l1 = penalty.gram * engine.unit ** (2 - degree), penalty.l1 * engine.unit ** (1 - degree)
+            penalty = CodePenalty(gram, l1)
+        codes = self.loss.encode(engine, self.decoder(layer), penalty)
         return self.handed_out(codes, layer)
 
     def lower_codes(self, engine: Engine, codes: Array) -> list[Array]:
@@ -118,8 +121,11 @@ class LinearChain:
 
     def in_units(self, unit: float, factor_unit: float) -> Self:
         """The same for data times `unit`, with factors times `factor_unit`."""
+        degree = self.loss.degree
         penalties = [
-            CodePenalty(penalty.gram * factor_unit**2, penalty.l1 * unit * factor_unit)
+            CodePenalty(
+                penalty.gram * factor_unit**2 * unit ** (degree - 2), penalty.l1 * unit ** (degree - 1) * factor_unit
+            )
             for penalty in self.code_penalties
         ]
         return replace(

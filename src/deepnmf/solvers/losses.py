@@ -13,7 +13,7 @@ from deepnmf.objective import Chain, CodePenalty, Objective
 from deepnmf.solvers.batch_learning import Memory, learn_batch
 from deepnmf.solvers.certificate import kkt_residual
 from deepnmf.solvers.coupled_descent import CoupledDescent
-from deepnmf.solvers.descent import ChainDescent, State
+from deepnmf.solvers.descent import ChainDescent
 from deepnmf.solvers.encoding import encode_rows, residual_norm
 from deepnmf.solvers.loop import Descent
 from deepnmf.solvers.observed_descent import ObservedDescent
@@ -21,15 +21,21 @@ from deepnmf.solvers.steps import HALS, Solver
 
 
 class Loss(ABC):
-    """d(X, X̂), a sum over the observed entries.
+    """d(X, X̂), a sum over the observed entries."""
 
-    Attributes
-    ----------
-    degree : float
-        The q of d(s X, s X̂) = s^q d(X, X̂), by which losses and weights of penalties change with the units.
-    """
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """As scikit-learn's `beta_loss` has it."""
 
-    degree: float
+    @property
+    @abstractmethod
+    def degree(self) -> float:
+        """The q of d(s X, s X̂) = s^q d(X, X̂), by which losses and weights of penalties change with the units."""
+
+    def check(self, engine: Engine, objective: Objective) -> None:
+        """Refuse data or penalties that the loss cannot take."""
+        return
 
     @abstractmethod
     def descent(self, engine: Engine, objective: Objective, solver: Solver) -> Descent[Any]:
@@ -55,16 +61,22 @@ class Loss(ABC):
     def baseline(self, engine: Engine) -> float:
         """The square of the error that a model without any feature has."""
 
-    @abstractmethod
+    @property
+    def memory(self) -> type[Any] | None:
+        """What later batches need to know of earlier ones; None where the loss does not learn in batches."""
+        return None
+
     def learn_batch(
-        self, engine: Engine, objective: Objective, solver: Solver, chain: Chain, memory: Memory
-    ) -> tuple[State, Memory]:
-        """Learn from one batch of rows after those of a memory."""
+        self, engine: Engine, objective: Objective, solver: Solver, chain: Chain, memory: Any
+    ) -> tuple[Any, Any]:
+        """Learn from one batch of rows after those of a memory: the last state, and the memory with them."""
+        raise TypeError(f"beta_loss={self.name!r} does not learn in batches.")
 
 
 class Frobenius(Loss):
     """½‖X - X̂‖²: blocks are quadratic, and X is seen through HᵀX, HᵀH and Hᵀ1 alone."""
 
+    name = "frobenius"
     degree = 2.0
 
     def descent(self, engine: Engine, objective: Objective, solver: Solver) -> ChainDescent:
@@ -87,6 +99,10 @@ class Frobenius(Loss):
     def baseline(self, engine: Engine) -> float:
         """‖X‖²."""
         return engine.sqnorm
+
+    @property
+    def memory(self) -> type[Any] | None:
+        return Memory
 
 
 FROBENIUS = Frobenius()

@@ -10,7 +10,6 @@ from deepnmf.checks import check_start, check_start_array, check_warm_start, fac
 from deepnmf.engines import Engine
 from deepnmf.layout import Arrays, Layout
 from deepnmf.objective import Known, UnresolvedPenalty
-from deepnmf.solvers.batch_learning import Memory
 from deepnmf.solvers.loop import History, Run
 
 
@@ -61,7 +60,7 @@ class Fit:
     error: float  # ‖X - X̂‖_F
     history: History
     certificate: float | None = None
-    memory: Memory | None = None  # what later batches go on from
+    memory: Any = None  # what later batches go on from
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,7 @@ class BoundProblem(ABC):
     def fit(self, engine: Engine, start: Start, run: Run) -> Fit:
         """Fit it."""
 
-    def learn_batch(self, engine: Engine, before: Any, codes: Array, memory: Memory | None) -> Fit:
+    def learn_batch(self, engine: Engine, before: Any, codes: Array, memory: Any) -> Fit:
         """Learn from one batch of rows after others; `codes` are those of the batch before."""
         raise TypeError(f"{type(self).__name__} does not learn in batches.")
 
@@ -160,6 +159,11 @@ class Problem(ABC):
     def learns_in_batches(self) -> bool:
         """Whether the factors can be learned from one batch of rows after the other."""
         return False
+
+    @property
+    def memory(self) -> Any:
+        """The class of what later batches need to know of earlier ones."""
+        return None
 
     @property
     def projects(self) -> bool:

@@ -1,0 +1,110 @@
+"""Blocks as entries: what losses read that count stored entries, and rows or columns cut by how many they have."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from deepnmf.arrays import Array, Matrix
+from deepnmf.engines.blocks import DENSE_ROWS, Block, Dense, Sparse
+from deepnmf.engines.holes import HoledDense, HoledSparse
+from deepnmf.engines.memory import BlockedRows, RowsInMemory
+from deepnmf.engines.protocol import Engine
+from deepnmf.kernels.poisson import Entries
+
+ENTRIES_TOGETHER = 2**15  # in a block at least: some milliseconds of work
+BY_COLUMNS = 4  # and so many for each column of the sums that a block may make
+
+
+class RowsByEntries(BlockedRows):
+    """Rows in memory whose blocks have about as many entries each; the same rows, cut more finely than for products."""
+
+    def __init__(self, X: Block, like: Engine) -> None:
+        self._X = X
+        self.dtype, self.is_complete = X.dtype, X.is_complete
+        blocks = _equal_shares(_entries_before(X), X.shape[1])
+        self._parts = [X] if len(blocks) == 1 else [X.rows(block) for block in blocks]
+        super().__init__(X.shape, blocks, like.workers, unit=like.unit)
+
+    def _items(self) -> Iterator[tuple[slice, Block]]:
+        return zip(self._blocks, self._parts, strict=True)
+
+
+def rows_and_columns(engine: Engine) -> tuple[Engine, Engine] | None:
+    """Rows and columns by entries, the latter a transposed copy of what is stored or a view of an array.
+
+    None where rows are not in memory, or of a kind that has no columns at hand.
+    """
+    if not isinstance(engine, RowsInMemory):
+        return None
+    columns = _transposed(engine._X)
+    return None if columns is None else (RowsByEntries(engine._X, engine), RowsByEntries(columns, engine))
+
+
+def entry_parts(X_b: Block) -> Iterator[tuple[slice, Entries | Array]]:
+    """The rows of a block: stored entries, or an array where all entries are observed and stored."""
+    whole = slice(0, X_b.shape[0])
+    if isinstance(X_b, Dense):
+        yield whole, np.ascontiguousarray(X_b.X)
+    elif isinstance(X_b, Sparse):
+        yield whole, Entries(X_b.X.indptr, X_b.X.indices, X_b.X.data)
+    elif isinstance(X_b, HoledSparse):
+        yield whole, Entries(X_b.X.indptr, X_b.X.indices, X_b.X.data, X_b.weights)
+    elif isinstance(X_b, HoledDense):
+        yield whole, _observed_entries(X_b)
+    else:
+        for start in range(0, X_b.shape[0], DENSE_ROWS):
+            part = slice(start, min(start + DENSE_ROWS, X_b.shape[0]))
+            yield part, np.ascontiguousarray(X_b.dense(part))
+
+
+def stored_rows(X_b: Block) -> Matrix | None:
+    """The rows as a CSR matrix whose other entries are zeros; None where they are not stored so."""
+    return X_b.X if isinstance(X_b, Sparse) else None
+
+
+def dense_parts(X_b: Block, n_rows: int) -> Iterator[tuple[slice, Array, Array | None]]:
+    """A few rows at a time as arrays: values, and weights where some entries were not observed or count less."""
+    for start in range(0, X_b.shape[0], n_rows):
+        part = slice(start, min(start + n_rows, X_b.shape[0]))
+        if isinstance(X_b, HoledDense | HoledSparse):
+            rows: Any = X_b.rows(part)
+            values, weights = rows.X, rows.weighted()[1]
+            if isinstance(rows, HoledSparse):
+                values, weights = values.toarray(), weights.toarray()
+            yield part, np.where(weights > 0, values, 1), weights.astype(X_b.dtype, copy=False)
+        else:
+            yield part, X_b.dense(part), None
+
+
+def _observed_entries(X_b: HoledDense) -> Entries:
+    _, weights = X_b.weighted()
+    rows, columns = np.nonzero(weights)
+    indptr = np.zeros(len(weights) + 1, np.int64)
+    np.cumsum(np.bincount(rows, minlength=len(weights)), out=indptr[1:])
+    return Entries(indptr, columns, X_b.X[rows, columns], weights[rows, columns].astype(X_b.dtype))
+
+
+def _transposed(X: Block) -> Block | None:
+    if isinstance(X, Dense):
+        return Dense(X.X.T)
+    if isinstance(X, Sparse):
+        return Sparse(X.X.T.tocsr())
+    if isinstance(X, HoledDense):
+        return HoledDense(X.X.T, None if X.weight is None else X.weight.T)
+    return X.transposed() if isinstance(X, HoledSparse) else None
+
+
+def _entries_before(X: Block) -> Array:
+    """How many entries there are before each row, and in all."""
+    if isinstance(X, Sparse | HoledSparse):
+        return np.asarray(X.X.indptr, dtype=np.int64)
+    return np.arange(X.shape[0] + 1) * X.shape[1]
+
+
+def _equal_shares(before: Array, n_columns: int) -> list[slice]:
+    count = max(1, int(before[-1]) // max(ENTRIES_TOGETHER, BY_COLUMNS * n_columns))
+    wanted = np.linspace(0, before[-1], count + 1)[1:-1]
+    edges = np.unique([0, *np.searchsorted(before, wanted), len(before) - 1])
+    return [slice(int(a), int(b)) for a, b in pairwise(edges)]

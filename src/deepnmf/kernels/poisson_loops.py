@@ -1,0 +1,321 @@
+"""The loops of `deepnmf.kernels.poisson`."""
+
+import numpy as np
+
+from deepnmf.kernels.compilation import CompiledLoop, inlined_loop
+
+NEGLIGIBLE = 1e-14  # the share of a row's total below which a component of it is cut to 0
+FILLED = 0.25  # of the entries of a dense row above 0, where leaving out the others takes longer than its steps
+LANES = 32  # entries that loops over a row take at once; it is filled up to a multiple of them by zeros
+TOGETHER = 16  # entries whose features are gathered
+ROOT_HALF_BITS = 0x3FE6A09E667F3BCD  # of √½ in double precision
+LOG_2 = 0.6931471805599453
+
+
+@CompiledLoop
+def descend_stored(
+    indptr, columns, values, weights, weighted, features, sums, H, l1, l2, epsilon, n_passes, rounds, square_tol, M,
+    measured
+):  # fmt: skip
+    """Rows of stored entries, weighted or not."""
+    r = H.shape[1]
+    longest = 0
+    for i in range(len(H)):
+        longest = max(longest, indptr[i + 1] - indptr[i])
+    longest += -longest % LANES
+    F, model, x = np.empty((r, longest), H.dtype), np.empty(longest, H.dtype), np.empty(longest, H.dtype)
+    price, pull, active = np.empty(r, H.dtype), np.empty(r, H.dtype), np.empty(r, np.intp)
+    room = np.empty((2, longest))
+    violation = fit = 0.0
+    for i in range(len(H)):
+        begin, count = indptr[i], indptr[i + 1] - indptr[i]
+        own = columns[begin : begin + count]
+        if weighted:
+            for k in range(r):
+                price[k] = l1
+            for t in range(count):
+                w = weights[begin + t]
+                x[t] = w * values[begin + t]
+                for k in range(r):
+                    price[k] += w * features[own[t], k]
+        else:
+            for k in range(r):
+                price[k] = sums[k] + l1
+            for t in range(count):
+                x[t] = values[begin + t]
+        padded = count + -count % LANES
+        for t in range(count, padded):
+            x[t] = 0
+        total = _settled(x[:count], price, H[i], n_passes > 0)
+        first = 0.0
+        for number in range(max(rounds, 1)):
+            _look_at_stored(own, x[:count], features, H[i], epsilon, model, pull, rounds > 0)
+            if rounds == 0:
+                break
+            own_violation, n_active = _choose(price, pull, total, l2, H[i], active)
+            if number == 0:
+                first = own_violation
+            if _rests(own_violation, price, n_passes, square_tol):
+                break
+            _gather(own, features, active[:n_active], F, model)
+            _descend_row(x[:padded], F, active[:n_active], price, total, l2, epsilon, n_passes, H[i], model)
+        violation += first
+        fit += _finish(own, x[:count], price, l1, epsilon, H[i], model, M, measured, room)
+    return violation, fit
+
+
+@CompiledLoop
+def descend_dense(X, features, F, sums, H, l1, l2, epsilon, n_passes, rounds, square_tol, M, measured):
+    """Rows of an array; F are the features with a row each."""
+    p, r = features.shape
+    width = F.shape[1]  # p, filled up with features that are 0
+    model, x, ratio = np.zeros(width, H.dtype), np.zeros(width, H.dtype), np.zeros(width, H.dtype)
+    columns, everywhere = np.empty(p, np.int32), np.arange(p).astype(np.int32)
+    price, pull, active = np.empty(r, H.dtype), np.empty(r, H.dtype), np.empty(r, np.intp)
+    F_there, room = np.empty((r, width), H.dtype), np.empty((2, width))
+    for k in range(r):
+        price[k] = sums[k] + l1
+    violation = fit = 0.0
+    for i in range(len(H)):
+        count = 0
+        for j in range(p):
+            x[count] = X[i, j]
+            columns[count] = j
+            count += X[i, j] > 0
+        filled = count > FILLED * p
+        if filled:
+            count = p
+            for j in range(p):
+                x[j] = X[i, j]
+        padded = count + -count % LANES
+        for t in range(count, padded):
+            x[t] = 0
+        own = everywhere if filled else columns[:count]
+        total = _settled(x[:count], price, H[i], n_passes > 0)
+        first = 0.0
+        for number in range(max(rounds, 1)):
+            if filled:
+                _look_at_filled(x, F, H[i], epsilon, model, ratio, pull, rounds > 0)
+            else:
+                _look_at_stored(own, x[:count], features, H[i], epsilon, model, pull, rounds > 0)
+            if rounds == 0:
+                break
+            own_violation, n_active = _choose(price, pull, total, l2, H[i], active)
+            if number == 0:
+                first = own_violation
+            if _rests(own_violation, price, n_passes, square_tol):
+                break
+            if filled:
+                _descend_row(x, F, active[:n_active], price, total, l2, epsilon, n_passes, H[i], model)
+            else:
+                _gather(own, features, active[:n_active], F_there, model)
+                _descend_row(x[:padded], F_there, active[:n_active], price, total, l2, epsilon, n_passes, H[i], model)
+        violation += first
+        fit += _finish(own, x[:count], price, l1, epsilon, H[i], model, M, measured, room)
+    return violation, fit
+
+
+@inlined_loop
+def _settled(x, price, h, moves):
+    """The row's total; where x̂ is 0 no step has a length, and every feature takes an equal part of it."""
+    total = above = price[0] - price[0]
+    for t in range(len(x)):
+        total += x[t]
+    for k in range(len(h)):
+        above = max(above, h[k])
+    if moves and above == 0 and total > 0:
+        for k in range(len(h)):
+            if price[k] > 0:
+                h[k] = total / (len(h) * price[k])
+    return total
+
+
+@inlined_loop
+def _look_at_stored(columns, x, features, h, epsilon, model, pull, with_pull):
+    """x̂, and Σ x f/x̂ of every feature, at the entries of a row."""
+    r = len(h)
+    for k in range(r):
+        pull[k] = epsilon - epsilon
+    for t in range(len(x)):
+        f = features[columns[t]]
+        value = epsilon - epsilon
+        for k in range(r):
+            value += h[k] * f[k]
+        model[t] = value
+        if with_pull:
+            ratio = x[t] / max(value, epsilon)
+            for k in range(r):
+                pull[k] += ratio * f[k]
+
+
+@inlined_loop
+def _look_at_filled(x, F, h, epsilon, model, ratio, pull, with_pull):
+    """The same for a row of which every entry counts, with features that have a row each; four of them at a time."""
+    count, r = len(x) - len(x) % LANES, len(h)
+    none = epsilon - epsilon
+    for t in range(count):
+        model[t] = none
+    for k in range(0, r - r % 4, 4):
+        a, b, c, d = h[k], h[k + 1], h[k + 2], h[k + 3]
+        f, g, u, v = F[k], F[k + 1], F[k + 2], F[k + 3]
+        for t in range(count):
+            model[t] += a * f[t] + b * g[t] + c * u[t] + d * v[t]
+    for k in range(r - r % 4, r):
+        a, f = h[k], F[k]
+        for t in range(count):
+            model[t] += a * f[t]
+    if not with_pull:
+        return
+    for t in range(count):
+        ratio[t] = x[t] / max(model[t], epsilon)
+    for k in range(0, r - r % 4, 4):
+        a = b = c = d = none
+        f, g, u, v = F[k], F[k + 1], F[k + 2], F[k + 3]
+        for t in range(count):
+            a += ratio[t] * f[t]
+            b += ratio[t] * g[t]
+            c += ratio[t] * u[t]
+            d += ratio[t] * v[t]
+        pull[k], pull[k + 1], pull[k + 2], pull[k + 3] = a, b, c, d
+    for k in range(r - r % 4, r):
+        a, f = none, F[k]
+        for t in range(count):
+            a += ratio[t] * f[t]
+        pull[k] = a
+
+
+@inlined_loop
+def _choose(price, pull, total, l2, h, active):
+    """The coordinates that are above 0 or want to be, and the row's squared violation of the optimality conditions.
+
+    A violation is the slope; where that is positive at most the price times the share of the total that the coordinate
+    explains: what is nearly 0 is nearly optimal.
+    """
+    violation, n_active = 0.0, 0
+    for k in range(len(h)):
+        slope = price[k] + l2 * h[k] - pull[k]
+        if slope < 0:
+            violation += np.float64(slope) ** 2
+        elif h[k] > 0:
+            violation += np.float64(min(slope, h[k] * price[k] / total * price[k] if total > 0 else price[k])) ** 2
+        if slope < 0 or h[k] > 0:
+            active[n_active] = k
+            n_active += 1
+    return violation, n_active
+
+
+@inlined_loop
+def _rests(violation, price, n_passes, square_tol):
+    scale = 0.0
+    for k in range(len(price)):
+        scale += np.float64(price[k]) ** 2
+    return n_passes == 0 or (square_tol > 0 and violation <= square_tol * scale)
+
+
+@inlined_loop
+def _gather(columns, features, active, F, model):
+    """Features at the entries of a row, each side by side; some entries at a time, whose features stay at hand.
+
+    What fills the row up has features that are 0.
+    """
+    count = len(columns)
+    for t in range(count, count + -count % LANES):
+        model[t] = 0
+        for a in range(len(active)):
+            F[active[a], t] = 0
+    for start in range(0, count, TOGETHER):
+        stop = min(start + TOGETHER, count)
+        for a in range(len(active)):
+            k = active[a]
+            for t in range(start, stop):
+                F[k, t] = features[columns[t], k]
+
+
+@inlined_loop
+def _descend_row(x, F, active, price, total, l2, epsilon, n_passes, h, model):
+    """Passes over the active coordinates; what one moves is added to x̂ while the next one looks at it."""
+    count = len(x) - len(x) % LANES  # nothing is left over, and the compiler now knows it
+    none = epsilon - epsilon  # in the precision of the codes, which 0 is not
+    change, before = none, 0
+    for _ in range(n_passes):
+        for a in range(len(active)):
+            k = active[a]
+            gain = curvature = none
+            f = F[k]
+            if change != 0:
+                last = F[before]
+                for t in range(count):
+                    value = model[t] + change * last[t]
+                    model[t] = value
+                    ratio = f[t] / max(value, epsilon)
+                    part = x[t] * ratio
+                    gain += part
+                    curvature += part * ratio
+            else:
+                for t in range(count):
+                    ratio = f[t] / max(model[t], epsilon)
+                    part = x[t] * ratio
+                    gain += part
+                    curvature += part * ratio
+            old = h[k]
+            new = _step(old, price[k] + l2 * old - gain, curvature, l2)
+            if new * price[k] < NEGLIGIBLE * total:
+                new = none
+            h[k] = new
+            change, before = new - old, k
+    if change != 0:
+        last = F[before]
+        for t in range(count):
+            model[t] += change * last[t]
+
+
+@inlined_loop
+def _step(old, slope, curvature, l2):
+    """One coordinate; without curvature nothing holds it, and it is given up where it has a price."""
+    if curvature <= 0:
+        return old - old if slope > 0 else old
+    steep = curvature + l2
+    if slope <= 0:
+        return old - slope / steep
+    return old * (old * steep / (slope + old * steep))
+
+
+@inlined_loop
+def _finish(columns, x, price, l1, epsilon, h, model, M, measured, room):
+    """The row's part of the fit, where that is wanted, and its expected counts."""
+    fit = 0.0
+    if measured:
+        fit -= _log_likelihood(x, model, epsilon, room[0], room[1])
+        for k in range(len(h)):
+            fit += np.float64(h[k]) * np.float64(price[k] - l1)
+    if len(M):
+        for t in range(len(x)):
+            ratio = x[t] / max(model[t], epsilon)
+            to = M[columns[t]]
+            for k in range(len(h)):
+                to[k] += ratio * h[k]
+    return fit
+
+
+@inlined_loop
+def _log_likelihood(x, model, epsilon, values, mantissas):
+    """Σ x log max(x̂, ε) in double precision, by operations that a compiler can do on several entries at once.
+
+    x̂ = 2^e m with √½ <= m < √2, and log m = 2 artanh s = 2 (s + s³/3 + s⁵/5 + ...), s = (m-1)/(m+1), |s| < 0.172.
+    """
+    count = len(x)
+    for t in range(count):
+        values[t] = max(model[t], epsilon)
+    bits, mantissa_bits = values.view(np.int64), mantissas.view(np.int64)
+    for t in range(count):
+        exponent = (bits[t] - ROOT_HALF_BITS) >> 52
+        mantissa_bits[t] = bits[t] - (exponent << 52)
+        bits[t] = exponent
+    total = 0.0
+    for t in range(count):
+        s = (mantissas[t] - 1) / (mantissas[t] + 1)
+        q = s * s
+        odd = 2 / 11 + q * (2 / 13 + q * (2 / 15 + q * (2 / 17 + q * (2 / 19))))
+        odd = s * (2 + q * (2 / 3 + q * (2 / 5 + q * (2 / 7 + q * (2 / 9 + q * odd)))))
+        total += x[t] * (odd + bits[t] * LOG_2)
+    return total

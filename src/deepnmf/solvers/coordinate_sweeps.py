@@ -1,0 +1,126 @@
+"""Descent of a nonnegative chain under the Kullback-Leibler divergence, where X is in memory.
+
+A sweep makes coordinate steps on the codes in a pass over the rows, one step of expectation-maximization on the upper
+factors, and coordinate steps on Z_1 in a pass over the columns: X ≈ (H A_1) Z_1, and a column of Z_1 is to a column of
+X what a code is to a row. The second pass also measures the divergence. Both sides are extrapolated. Until the end is
+near, steps are made in single precision and measured in double.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from deepnmf.arrays import Array
+from deepnmf.engines import Engine
+from deepnmf.objective import Chain, ElasticNet
+from deepnmf.objective.divergences import FREE, Divergence, penalty_value
+from deepnmf.solvers.descent import ROUNDING, extrapolated
+from deepnmf.solvers.divergence_state import MOST_PASSES, DivergenceState, raised, repeated
+from deepnmf.solvers.divergence_steps import (
+    CoordinateStep,
+    RowsProblem,
+    constant,
+    is_sound_in_single,
+    relative,
+)
+from deepnmf.solvers.expected_counts import Counts, expect
+
+ROUGH = 1e-4  # a relative violation that single precision can still tell
+
+
+class _Codes(NamedTuple):
+    """What the pass over the rows leaves."""
+
+    codes: Array
+    plain: Array  # before they were extrapolated
+    counts: Counts
+    square: float
+    optimality: float
+
+
+@dataclass
+class CoordinateSweeps:
+    """Sweeps over rows and columns in memory.
+
+    With extrapolation, a sweep that rose is taken back and the next one sets out plainly, which descends for certain.
+    """
+
+    rows: Engine
+    columns: Engine
+    divergence: Divergence
+    penalty: ElasticNet = FREE
+    _constant: float = 0.0  # Σ x log x - x, found by a start
+
+    def start(self, codes: Array, chain: Chain, refined: bool = False) -> DivergenceState:
+        """Begin at codes and factors; zeros are raised a little: where x̂ is 0 no step has a length.
+
+        In what has been learned only those of upper factors are, which would never be left.
+        """
+        above_zero, chain_above_zero = raised(codes, chain, refined)
+        if refined:
+            chain = replace(chain, factors=(chain.factors[0], *chain_above_zero.factors[1:]))
+        else:
+            codes, chain = above_zero, chain_above_zero
+        self._constant = constant(self.rows, self.divergence)
+        n_passes = MOST_PASSES if refined else 1
+        return DivergenceState(self.rows.as_rows(codes), chain, n_passes=n_passes, bold=is_sound_in_single(self.rows))
+
+    def advance(self, state: DivergenceState) -> DivergenceState:
+        """Make one sweep; one that rose is taken back."""
+        chain = state.departure
+        moved = self._move_codes(state, chain)
+        chain, upper_optimality = expect(chain, moved.counts, self.penalty, lowest=1)
+        chain, fit, lowest_optimality = self._move_lowest(chain, moved, state)
+        loss = fit + penalty_value(self.penalty, chain, float(moved.counts.code_sums.sum()), moved.square)
+        if not loss <= state.loss + ROUNDING[self.rows.dtype] * (abs(self._constant) + abs(loss)):
+            return state.taken_back()
+        optimality = max(moved.optimality, upper_optimality, lowest_optimality)
+        return DivergenceState(
+            codes=moved.codes,
+            chain=chain,
+            loss=loss,
+            optimality=optimality,
+            plain_codes=moved.plain,
+            ahead=self._ahead(chain, state),
+            momentum=state.momentum.after_descent(),
+            n_passes=state.more_passes,
+            bold=state.bold and optimality > ROUGH,
+        )
+
+    @staticmethod
+    def _ahead(chain: Chain, state: DivergenceState) -> Chain:
+        beta = state.momentum.beta if math.isfinite(state.loss) else 0.0
+        lowest = extrapolated(chain.factors[0], state.chain.factors[0], beta, nonnegative=True)
+        pairs = zip(chain.factors[1:], state.chain.factors[1:], strict=True)
+        return replace(chain, factors=(lowest, *(repeated(new, old, beta) for new, old in pairs)))
+
+    def _move_codes(self, state: DivergenceState, chain: Chain) -> _Codes:
+        prices = self.penalty.codes_l1, self.penalty.codes_l2
+        problem = RowsProblem.of(chain.decoder(), self.divergence, *prices, self.rows.dtype)
+        plainly = state.plain_codes is None
+        step = CoordinateStep(
+            problem,
+            state.n_passes,
+            beta=0.0 if plainly else state.momentum.beta,
+            with_counts=chain.depth > 1,
+            steps=problem.in_single if state.bold else None,
+        )
+        before = state.codes if state.plain_codes is None else state.plain_codes
+        (codes, plain), (sums, (violation, _, square), *M_and_T) = self.rows.sweep((state.codes, before), step)
+        counts = Counts.of(sums, *M_and_T)
+        return _Codes(codes, plain, counts, float(square), relative(violation, self.rows, problem))
+
+    def _move_lowest(self, chain: Chain, moved: _Codes, state: DivergenceState) -> tuple[Chain, float, float]:
+        """Z_1, column by column, and the divergence there."""
+        A, features, sums = chain.above(0), moved.codes, moved.counts.code_sums
+        if A is not None:
+            features, sums = features @ A.astype(features.dtype), sums @ A
+        prices = self.penalty.factor_l1, self.penalty.factor_l2
+        problem = RowsProblem.in_precision(features, sums, self.divergence, *prices, self.rows.dtype)
+        Z = np.ascontiguousarray(chain.factors[0].T, dtype=self.rows.dtype)
+        step = CoordinateStep(problem, state.n_passes, measured=True, steps=problem.in_single if state.bold else None)
+        (new,), (_, (violation, fit, _)) = self.columns.sweep((Z,), step)
+        chain = chain.with_factor(0, new.T.astype(np.float64))
+        return chain, float(fit) + self._constant, relative(violation, self.columns, problem)

@@ -1,0 +1,119 @@
+"""The beta divergences as losses of a linear chain: Kullback-Leibler for counts, Itakura-Saito for power spectra."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from deepnmf.arrays import Array
+from deepnmf.engines import Block, Engine, Sums
+from deepnmf.objective import Chain, CodePenalty, ElasticNet, Objective
+from deepnmf.objective.divergences import FREE, Divergence
+from deepnmf.solvers.count_batches import CountMemory, learn_count_batch
+from deepnmf.solvers.divergence_descent import DivergenceDescent
+from deepnmf.solvers.divergence_encoding import divergence_of, divergence_residual, encode_by_divergence
+from deepnmf.solvers.divergence_state import DivergenceState
+from deepnmf.solvers.divergence_steps import few_rows
+from deepnmf.solvers.losses import FROBENIUS, Loss
+from deepnmf.solvers.steps import Solver
+
+
+@dataclass(frozen=True)
+class BetaDivergence(Loss):
+    """Σ d_β(x | x̂): every layer is nonnegative, and X is seen through ratios of X and X̂."""
+
+    divergence: Divergence
+    multiplies: bool = False  # whether all updates are scikit-learn's multiplicative ones
+
+    @property
+    def name(self) -> str:
+        """scikit-learn's name, or the number where it has none."""
+        return self.divergence.name
+
+    @property
+    def degree(self) -> float:
+        """β."""
+        return self.divergence.degree
+
+    def check(self, engine: Engine, objective: Objective) -> None:
+        """Refuse penalties other than L1 and L2, and zeros where they are infinitely far from any X̂."""
+        _elastic_net(objective, self.name)
+        if self.divergence.needs_positive_data:
+            _, (n_zeros,) = engine.sweep((), _count_zeros)
+            if n_zeros:
+                raise ValueError(
+                    "When beta_loss <= 0 and X contains zeros, the solver may diverge. Please add small values to X, "
+                    "or use a positive beta_loss."
+                )
+
+    def descent(self, engine: Engine, objective: Objective, solver: Solver) -> DivergenceDescent:
+        """Coordinate steps on counts in memory, else passes over the rows; the solver is that of squared error."""
+        penalty = _elastic_net(objective, self.name)
+        return DivergenceDescent(engine, self.divergence, penalty, multiplies=self.multiplies)
+
+    def certificate(self, descent: DivergenceDescent, codes: Array, chain: Chain) -> float:
+        return divergence_residual(descent.engine, codes, chain, descent.divergence, descent.penalty)
+
+    def encode(self, engine: Engine, decoder: Array, penalty: CodePenalty) -> Array:
+        l2 = float(penalty.gram[0, 0])  # of L2 alone, so that it is a multiple of the identity
+        return encode_by_divergence(engine, decoder, self.divergence, ElasticNet(penalty.l1, l2, 0.0, 0.0))
+
+    def best_codes(self, engine: Engine, objective: Objective, chain: Chain) -> Array:
+        return self.encode(engine, chain.decoder(), objective.code_penalty(chain))
+
+    def error(self, engine: Engine, codes: Array, decoder: Array) -> float:
+        return self.divergence.reconstruction_error(divergence_of(engine, codes, decoder, self.divergence))
+
+    def baseline(self, engine: Engine) -> float:
+        """Twice the divergence of row totals times column shares for counts, of the column means for others."""
+        loss = self.divergence
+        (row_totals,), (column_totals, column_weights) = engine.sweep((), _totals)
+        rows, columns = loss.baseline(row_totals[:, 0], column_totals, column_weights)
+        rows = np.ones(engine.n_samples) if rows is None else rows
+        return 2 * divergence_of(engine, rows[:, None].astype(engine.dtype), columns[None], loss)
+
+    @property
+    def memory(self) -> type[Any] | None:
+        """Expected counts, for those alone: under other losses ratios do not add up over batches."""
+        return CountMemory if self.divergence.is_kl else None
+
+    def learn_batch(
+        self, engine: Engine, objective: Objective, solver: Solver, chain: Chain, memory: CountMemory
+    ) -> tuple[DivergenceState, CountMemory]:
+        penalty = _elastic_net(objective, self.name)
+        return learn_count_batch(engine, self.divergence, chain, memory, penalty)
+
+
+def loss_of(beta_loss: str | float, solver: str = "hals") -> Loss:
+    """The loss that scikit-learn's `beta_loss` names, and the updates that a solver's name stands for."""
+    divergence = Divergence.of(beta_loss)
+    return FROBENIUS if divergence.beta == 2 else BetaDivergence(divergence, multiplies=solver == "mu")
+
+
+def _elastic_net(objective: Objective, name: str) -> ElasticNet:
+    """L1 and L2 of codes and factors; other penalties have no sound form under a divergence."""
+    if not objective.penalties:
+        return FREE
+    (penalty,) = objective.penalties[:1]
+    if len(objective.penalties) > 1 or not isinstance(penalty, ElasticNet):
+        raise ValueError(
+            f"beta_loss={name!r} takes L1 and L2 penalties alone, and {type(penalty).__name__} is one of squared "
+            "error: use beta_loss='frobenius', or no penalty."
+        )
+    return penalty
+
+
+def _count_zeros(X_b: Block, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+    counts = (np.count_nonzero((x == 0) & (True if w is None else w > 0)) for _, x, w in few_rows(X_b))
+    return (), (np.asarray(sum(counts)),)
+
+
+def _totals(X_b: Block, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+    """Sums of rows and of columns, and the weights of columns."""
+    totals, columns, weights = np.empty((X_b.shape[0], 1)), np.zeros(X_b.shape[1]), np.zeros(X_b.shape[1])
+    for part, x, w in few_rows(X_b):
+        weighed = x if w is None else x * w
+        totals[part, 0] = weighed.sum(axis=1, dtype=np.float64)
+        columns += weighed.sum(axis=0, dtype=np.float64)
+        weights += len(x) if w is None else w.sum(axis=0, dtype=np.float64)
+    return (totals.astype(X_b.dtype),), (columns, weights)

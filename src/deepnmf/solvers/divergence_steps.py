@@ -1,0 +1,280 @@
+"""Steps of passes under a divergence: what they do to a block of rows, and the sums that they leave."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from deepnmf.arrays import Array, Matrix
+from deepnmf.engines import Block, Dense, Engine, Sums
+from deepnmf.engines.entries import dense_parts, entry_parts, stored_rows
+from deepnmf.kernels import sampled_products
+from deepnmf.kernels.beta_steps import descend_beta
+from deepnmf.kernels.poisson import CodesProblem, Descended, Entries, descend_counts, descend_dense_counts
+from deepnmf.objective.divergences import Divergence
+from deepnmf.solvers.descent import extrapolated
+from deepnmf.solvers.divergence_state import repeated
+from deepnmf.solvers.expected_counts import square_violation
+
+WIDEST = 2.0**30  # sums of features, up or down, whose squares are sound in single precision beside those of X
+ENTRIES_AT_ONCE, FEWEST_ROWS = 2**16, 16  # of X̂, which is formed a few rows at a time
+
+
+@dataclass(frozen=True)
+class RowsProblem:
+    """The problem of each row of codes: features with a row for each column of X, their sums, and prices of a code."""
+
+    features: Array
+    sums: Array
+    divergence: Divergence
+    l1: float = 0.0
+    l2: float = 0.0
+
+    @classmethod
+    def of(cls, decoder: Array, divergence: Divergence, l1: float, l2: float, dtype: Any) -> "RowsProblem":
+        """With a decoder of shape (r, p)."""
+        return cls.in_precision(decoder.T, decoder.sum(axis=1), divergence, l1, l2, dtype)
+
+    @classmethod
+    def in_precision(
+        cls, features: Array, sums: Array, divergence: Divergence, l1: float, l2: float, dtype: Any
+    ) -> "RowsProblem":
+        """With features and sums in the precision of the steps."""
+        return cls(np.ascontiguousarray(features, dtype=dtype), sums.astype(dtype), divergence, l1, l2)
+
+    @property
+    def in_single(self) -> "RowsProblem | None":
+        """The same in single precision, where that can hold it; None where it is so already."""
+        largest, smallest = self.sums.max(initial=0), self.sums.min(where=self.sums > 0, initial=np.inf)
+        if self.features.dtype == np.float32 or not 1 / WIDEST <= smallest <= largest <= WIDEST:
+            return None
+        return replace(self, features=self.features.astype(np.float32), sums=self.sums.astype(np.float32))
+
+    @property
+    def counts(self) -> CodesProblem:
+        """As the kernel takes it."""
+        return CodesProblem(self.features, self.sums, self.l1, self.l2, self.divergence.epsilon)
+
+    @property
+    def decoder(self) -> Array:
+        """D again, of shape (r, p)."""
+        return np.ascontiguousarray(self.features.T)
+
+
+def descend_block(
+    X_b: Block, problem: RowsProblem, H: Array, n_passes: int, M: Array | None = None, measured: bool = False,
+    rounds: int = 1, tol: float = 0.0,
+) -> Descended:  # fmt: skip
+    """Coordinate steps on the codes of a block, in place."""
+    if not problem.divergence.is_kl:
+        return _descend_block_by_beta(X_b, problem, H, rounds * n_passes, measured, tol)
+    parts = []
+    for part, entries in entry_parts(X_b):
+        if isinstance(entries, Entries):
+            own = descend_counts(
+                entries, problem.counts, H[part], n_passes, rounds=rounds, tol=tol, M=M, measured=measured
+            )
+        elif rounds == 0:
+            own = _look_at_dense(entries, problem, H[part], M, measured)
+        else:
+            own = descend_dense_counts(
+                entries, problem.counts, H[part], n_passes, rounds=rounds, tol=tol, M=M, measured=measured
+            )
+        parts.append(own)
+    return Descended(*(sum(values) for values in zip(*parts, strict=True)))
+
+
+def _look_at_dense(X: Array, problem: RowsProblem, H: Array, M: Array | None, measured: bool) -> Descended:
+    """What steps on dense counts would end with, where none is made: by products, a few rows at a time."""
+    D, fit = problem.features.T, 0.0
+    for part, x, _ in few_rows(Dense(X)):
+        model = H[part] @ D
+        total = float(np.sum(model, dtype=np.float64)) if measured else 0.0
+        np.maximum(model, problem.divergence.epsilon, out=model)
+        if M is not None:
+            M += (x / model).T @ H[part]
+        if measured:
+            fit += total - float(np.vdot(x, np.log(model, out=model)))
+    return Descended(0.0, fit)
+
+
+def _descend_block_by_beta(
+    X_b: Block, problem: RowsProblem, H: Array, n_passes: int, measured: bool, tol: float
+) -> Descended:
+    D, loss = problem.decoder, problem.divergence
+    violation = fit = 0.0
+    for part, x, weights in few_rows(X_b):
+        violation += descend_beta(
+            x, weights, D, H[part], loss.beta, (problem.l1, problem.l2), loss.epsilon, n_passes, tol
+        )
+        fit += loss.value(x, H[part] @ D, weights) if measured else 0.0
+    return Descended(violation, fit)
+
+
+@dataclass(frozen=True)
+class CoordinateStep:
+    """Coordinate steps on some rows of codes, extrapolated if there were any before; and sums.
+
+    These are the codes' sums, [violation, fit, squares], where wanted M = (X/X̂)ᵀH, and WᵀH where entries have weights.
+    """
+
+    problem: RowsProblem
+    n_passes: int
+    beta: float = 0.0
+    with_counts: bool = False
+    measured: bool = False
+    steps: RowsProblem | None = None  # the problem as steps are made, where that is in a lower precision
+
+    def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        """Move one block."""
+        steps = self.steps or self.problem
+        H = np.array(rows[0], dtype=steps.features.dtype, order="C")
+        M = np.zeros(self.problem.features.shape) if self.with_counts else None
+        extrapolates = len(rows) > 1 and self.beta > 0
+        apart = extrapolates or self.steps is not None  # what is measured is not what the steps end with
+        moved = descend_block(X_b, steps, H, self.n_passes, None if apart else M, self.measured and not apart)
+        H = H.astype(rows[0].dtype, copy=False)
+        new: tuple[Array, ...] = (H,)
+        if len(rows) > 1:
+            ahead = extrapolated(H, rows[1], self.beta, nonnegative=True) if extrapolates else H
+            new, H = (ahead, H), ahead
+        fit = moved.fit
+        if apart and (self.with_counts or self.measured):
+            fit = descend_block(X_b, self.problem, np.array(H), 0, M, self.measured, rounds=0).fit
+        sums = np.array([moved.violation, fit, np.vdot(H, H)], np.float64)
+        return new, (H.sum(axis=0, dtype=np.float64), sums, *self._counts(X_b, H, M))
+
+    @staticmethod
+    def _counts(X_b: Any, H: Array, M: Array | None) -> Sums:
+        if M is None:
+            return ()
+        return (M,) if X_b.is_complete else (M, np.asarray(X_b.weighted()[1].T @ H))
+
+
+@dataclass(frozen=True)
+class MultiplicativeStep:
+    """Multiplicative updates of some rows of codes, where `moves` says so; and sums.
+
+    These are P = Hᵀ(W∘X∘X̂^(β-2)), Q = Hᵀ(W∘X̂^(β-1)) and [violation, its size, fit, Σh, Σh²].
+    """
+
+    problem: RowsProblem
+    moves: bool = True
+    exponent: float | None = None  # of the ratio, where it is not the one that descends for certain
+    beta: float = 0.0  # how far to extrapolate, where rows have been before
+
+    @np.errstate(over="ignore", divide="ignore", invalid="ignore")  # a sweep that leaves the numbers is taken back
+    def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        """Move one block."""
+        if self.problem.divergence.is_kl and (stored := stored_rows(X_b)) is not None:
+            return self._on_stored_counts(stored, rows)
+        H, D, loss = np.array(rows[0], order="C"), self.problem.decoder, self.problem.divergence
+        plain = np.empty_like(H) if len(rows) > 1 else H
+        P, Q, sums = np.zeros(D.shape), np.zeros(D.shape), np.zeros(5)
+        for part, x, weights in few_rows(X_b):
+            h, violation, size = self._moved(H[part], D, x, weights)
+            plain[part] = h
+            if len(rows) > 1:
+                h = repeated(h, rows[1][part], self.beta) if self.beta else h
+            H[part] = h
+            model = np.maximum(h @ D, loss.epsilon)
+            pull, push = loss.powers(x, model, weights)
+            P += h.T @ pull
+            Q += h.T @ push
+            fit = loss.fit(x, model, weights, pull, push)
+            sums += np.array([violation, size, fit, h.sum(dtype=np.float64), np.vdot(h, h)], np.float64)
+        return (H, plain)[: len(rows)], (P, Q, sums)
+
+    def _on_stored_counts(self, X: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        """The same where X̂ is needed at stored entries alone: elsewhere counts pull at nothing."""
+        H, D, loss = rows[0], self.problem.decoder, self.problem.divergence
+        l1, l2, ones = self.problem.l1, self.problem.l2, np.ones(D.shape[1])
+        pull = self._ratios(X, H, D)[0] @ D.T
+        price = np.broadcast_to(self.problem.sums, H.shape) + l1
+        violation = square_violation(H, price + l2 * H - pull, price, (H * pull).sum(axis=1, keepdims=True))
+        if self.moves:
+            H = (H * loss.ratio(pull, price - l1, H, l1, l2, self.exponent)).astype(H.dtype, copy=False)
+        ratios, model = self._ratios(X, H, D)
+        fit = float(H.sum(axis=0, dtype=np.float64) @ self.problem.sums) - float(X.data @ np.log(model))
+        sums = np.array([violation, np.vdot(price, price), fit, H.sum(dtype=np.float64), np.vdot(H, H)], np.float64)
+        P, Q = np.asarray((ratios.T @ H).T, dtype=np.float64), np.outer(H.sum(axis=0, dtype=np.float64), ones)
+        return (H, H)[: len(rows)], (P, Q, sums)
+
+    def _ratios(self, X: Matrix, H: Array, D: Array) -> tuple[Matrix, Array]:
+        """X/X̂ and X̂ at the stored entries of X."""
+        model = np.maximum(sampled_products(X, H, D), self.problem.divergence.epsilon)
+        return sparse.csr_array((X.data / model, X.indices, X.indptr), shape=X.shape), model
+
+    def _moved(self, h: Array, D: Array, x: Array, weights: Array | None) -> tuple[Array, float, float]:
+        loss, l1, l2 = self.problem.divergence, self.problem.l1, self.problem.l2
+        model = np.maximum(h @ D, loss.epsilon)
+        pull, push = (part @ D.T for part in loss.powers(x, model, weights))
+        price, totals = push + l1, (h * pull).sum(axis=1, keepdims=True)
+        violation = square_violation(h, price + l2 * h - pull, price, totals)
+        if self.moves:
+            h = (h * loss.ratio(pull, push, h, l1, l2, self.exponent)).astype(h.dtype, copy=False)
+        return h, violation, float(np.vdot(price, price))
+
+
+@dataclass(frozen=True)
+class ValueStep:
+    """The divergence of given codes, X̂ a few rows at a time."""
+
+    problem: RowsProblem
+
+    def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        """Measure one block."""
+        D, loss = self.problem.decoder, self.problem.divergence
+        return (), (np.asarray(sum(loss.value(x, rows[0][part] @ D, weights) for part, x, weights in few_rows(X_b))),)
+
+
+@dataclass(frozen=True)
+class InDouble:
+    """The sums of a step that moves nothing, on codes in double precision."""
+
+    step: CoordinateStep | MultiplicativeStep | ValueStep
+
+    def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        """Look at one block."""
+        _, sums = self.step(X_b, tuple(array.astype(np.float64, copy=False) for array in rows))
+        return (), sums
+
+
+@dataclass(frozen=True)
+class _Constant:
+    divergence: Divergence
+
+    def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        total = 0.0
+        for _, entries in entry_parts(X_b):
+            values, weights = (entries.values, entries.weights) if isinstance(entries, Entries) else (entries, None)
+            total += self.divergence.constant(values, weights)
+        return (), (np.asarray(total),)
+
+
+def constant(engine: Engine, divergence: Divergence) -> float:
+    """What fits lack of the divergence, over all rows."""
+    return 0.0 if divergence.beta in (0, 2) else float(engine.sweep((), _Constant(divergence))[1][0])
+
+
+def relative(violation: float, engine: Engine, problem: RowsProblem) -> float:
+    """A violation of coordinate steps by what they measure it with; for counts the sums of the features, row by row."""
+    if not problem.divergence.is_kl:
+        return math.sqrt(float(violation) / max(engine.n_samples, 1))
+    price = problem.sums.astype(np.float64) + problem.l1
+    size = engine.n_samples * float(price @ price)
+    return math.sqrt(float(violation) / size) if size > 0 else 0.0
+
+
+def is_sound_in_single(engine: Engine) -> bool:
+    """Whether steps on rows in double precision can be made in single precision too."""
+    size = math.sqrt(engine.measured.sqnorm / (engine.measured.n_entries or 1.0))
+    return engine.dtype == np.float64 and 1 / WIDEST <= size <= WIDEST
+
+
+def few_rows(X_b: Block) -> Iterator[tuple[slice, Array, Array | None]]:
+    """Rows and weights as arrays, a few at a time."""
+    return dense_parts(X_b, max(FEWEST_ROWS, ENTRIES_AT_ONCE // X_b.shape[1]))

@@ -1,0 +1,119 @@
+"""How factors move: what a chain needs to know of counts is M = Hᵀ(X/X̂), by which expectation-maximization goes.
+
+Each count is a sum over the paths of the chain from a code to a column. The E step distributes it: in X ≈ H A_l Z_l B_l
+N_l = Z_l∘(A_lᵀMB_lᵀ) is what entries of Z_l are expected to have carried. The M step divides it by what an entry of Z_l
+adds to Σ X̂, layer by layer with the other layers as they then are, for Σ X̂ is linear in each of them. Under other
+divergences one factor at a time is multiplied by a ratio.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from deepnmf.arrays import Array
+from deepnmf.objective import Chain, ElasticNet
+from deepnmf.objective.divergences import Divergence, expected_root
+from deepnmf.objective.linear import block_target
+from deepnmf.objective.quadratic import inner
+
+IN_CACHE = 2**15  # numbers
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Statistics of counts, which add up over rows: M = Hᵀ(W∘X/X̂), h = Hᵀ1, and T = HᵀW where entries have weights."""
+
+    M: Array
+    code_sums: Array
+    T: Array | None = None
+
+    @classmethod
+    def of(cls, code_sums: Array, M: Array | None = None, T: Array | None = None) -> "Counts":
+        """From the sums of a pass, which has columns as rows; without M, sums of codes alone."""
+        return cls(np.empty((0, 0)) if M is None else M.T, code_sums, None if T is None else T.T)
+
+    def push(self, chain: Chain, layer: int) -> Array:
+        """What an entry of Z_l adds to Σ W∘X̂: A_lᵀTB_lᵀ, without weights (A_lᵀh)(B_l1)ᵀ."""
+        A, below = chain.above(layer), chain.below(layer)
+        if self.T is not None:
+            return block_target(A, below, self.T)
+        across = np.ones(self.M.shape[1])
+        for factor in below:
+            across = factor @ across
+        return np.outer(self.code_sums if A is None else A.T @ self.code_sums, across)
+
+    def pull(self, chain: Chain, layer: int) -> Array:
+        """A_lᵀMB_lᵀ, which the chain that M was found with makes equal to the push where it is optimal."""
+        return block_target(chain.above(layer), chain.below(layer), self.M)
+
+
+def expect(chain: Chain, counts: Counts, penalty: ElasticNet, lowest: int = 0) -> tuple[Chain, float]:
+    """Move the factors from some layer on by one step; how far from optimal they were."""
+    pulls = [counts.pull(chain, layer) for layer in range(lowest, chain.depth)]
+    worst = 0.0
+    for layer, pull in enumerate(pulls, lowest):
+        Z, push = chain.factors[layer], counts.push(chain, layer)
+        new, violation, size = np.empty_like(Z), 0.0, 0.0
+        for part in _some_rows(Z):
+            N, own_push = Z[part] * pull[part], push[part] + penalty.factor_l1
+            new[part] = expected_root(N, push[part], penalty.factor_l1, penalty.factor_l2)
+            slope = own_push + penalty.factor_l2 * Z[part] - pull[part]
+            violation += square_violation(Z[part], slope, own_push, N.sum(axis=1, keepdims=True))
+            size += inner(own_push, own_push)
+        chain = chain.with_factor(layer, new)
+        worst = max(worst, math.sqrt(violation / (size or 1.0)))
+    return chain, worst
+
+
+def _some_rows(Z: Array) -> Iterator[slice]:
+    """Rows whose numbers stay in a processor's cache while several things are done to them."""
+    together = max(1, IN_CACHE // Z.shape[1])
+    return (slice(start, start + together) for start in range(0, len(Z), together))
+
+
+def residual(chain: Chain, counts: Counts, penalty: ElasticNet) -> float:
+    """The largest relative violation of the optimality conditions of any factor."""
+    return max(_residual(chain, layer, counts.pull(chain, layer), counts, penalty) for layer in range(chain.depth))
+
+
+def _residual(chain: Chain, layer: int, pull: Array, counts: Counts, penalty: ElasticNet) -> float:
+    Z, push = chain.factors[layer], counts.push(chain, layer) + penalty.factor_l1
+    return relative_violation(Z, push + penalty.factor_l2 * Z - pull, push, (Z * pull).sum(axis=1, keepdims=True))
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """Statistics of one multiplicative update: P = Hᵀ(W∘X∘X̂^(β-2)) and Q = Hᵀ(W∘X̂^(β-1))."""
+
+    P: Array
+    Q: Array
+
+
+def multiplied(
+    chain: Chain, layer: int, ratios: Ratios, divergence: Divergence, penalty: ElasticNet, exponent: float | None = None
+) -> tuple[Chain, float]:
+    """The multiplicative update of one factor; how far from optimal it was."""
+    A, below, Z = chain.above(layer), chain.below(layer), chain.factors[layer]
+    pull, push = block_target(A, below, ratios.P), block_target(A, below, ratios.Q)
+    ratio = divergence.ratio(pull, push, Z, penalty.factor_l1, penalty.factor_l2, exponent)
+    slope = push + penalty.factor_l1 + penalty.factor_l2 * Z - pull
+    totals = (Z * pull).sum(axis=1, keepdims=True)
+    return chain.with_factor(layer, Z * ratio), relative_violation(Z, slope, push + penalty.factor_l1, totals)
+
+
+def relative_violation(Z: Array, slope: Array, push: Array, totals: Array) -> float:
+    """√(Σ violation²/Σ push²) of variables that explain parts of totals.
+
+    The violation is the slope; where that is positive at most push times the share of the total that the variable
+    explains: what is nearly 0 is nearly optimal.
+    """
+    return float(np.sqrt(square_violation(Z, slope, push, totals) / (inner(push, push) or 1.0)))
+
+
+def square_violation(Z: Array, slope: Array, push: Array, totals: Array) -> float:
+    """Σ violation²."""
+    share = np.divide(Z * push, totals, out=(Z > 0).astype(Z.dtype), where=totals > 0)
+    violation = np.where(slope > 0, np.minimum(slope, push * share), slope)
+    return inner(violation, violation)
