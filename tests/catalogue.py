@@ -23,6 +23,7 @@ from deepnmf import (
     SemiNMF,
     SparseDeepNMF,
 )
+from deepnmf.objective.divergences import Divergence
 
 DEEP = {"layer_sizes": (8, 4), "random_state": 0, "max_iter": 40, "pretrain_max_iter": 20}
 
@@ -57,6 +58,15 @@ VARIANTS = [
     NMF(4, solver="pg", random_state=0),
     NMF(4, solver="mu", random_state=0),
     NMF(4, alpha_W=0.01, alpha_H=0.02, l1_ratio=0.5, random_state=0),
+    NMF(4, beta_loss="kullback-leibler", random_state=0),
+    NMF(4, beta_loss="kullback-leibler", alpha_W=0.01, l1_ratio=0.5, random_state=0),
+    NMF(4, beta_loss=1.5, random_state=0),
+    NMF(4, beta_loss=0.5, solver="mu", random_state=0),
+    NSNMF(4, beta_loss="kullback-leibler", theta=0.3, random_state=0),
+    MultilayerNMF((8, 4), beta_loss="kullback-leibler", random_state=0, max_iter=40),
+    DeepNSNMF(**DEEP, beta_loss="kullback-leibler"),
+    DeepNSNMF((12, 8, 4), theta=0, beta_loss=3, random_state=0),
+    SparseDeepNMF(**DEEP, beta_loss="kullback-leibler"),
     SemiNMF(4, solver="mu", init="random", random_state=0),
     SemiNMF(4, solver="apg", init="random", random_state=0),
     DeepSemiNMF((4, 8), random_state=0, init="random"),
@@ -88,6 +98,11 @@ VARIANTS = [
 def is_linear(model) -> bool:
     """Whether there is no activation between the layers."""
     return getattr(model, "activation", "identity") == "identity"
+
+
+def beta_of(model) -> float:
+    """The loss of a model as a number; 2 is squared error."""
+    return Divergence.of(getattr(model, "beta_loss", 2)).beta
 
 
 def name_of(model) -> str:

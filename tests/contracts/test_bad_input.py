@@ -122,8 +122,14 @@ def test_an_explicit_nndsvd_start_above_the_rank_is_refused(init):
 @pytest.mark.parametrize(
     ("model", "sentence"),
     [
-        (NMF(4, beta_loss="kullback-leibler"), "only the Frobenius loss"),
-        (NMF(4, solver="mu", beta_loss=1), "only the Frobenius loss"),
+        (NMF(4, beta_loss="poisson"), "The 'beta_loss' parameter of NMF"),
+        (NMF(4, beta_loss=float("nan")), "beta_loss must be one of"),
+        (NMF(4, beta_loss=0), "When beta_loss <= 0 and X contains zeros, the solver may diverge"),
+        (
+            SparseDeepNMF((4, 2), beta_loss=1, penalty="L"),
+            "beta_loss='kullback-leibler' takes L1 and L2 penalties alone",
+        ),
+        (SparseDeepNMF((4, 2), beta_loss=1, activation="square"), "needs a linear chain, and activation='square' lies"),
         (NMF(0), "The 'n_components' parameter of NMF"),
         (NMF(2.5), "The 'n_components' parameter of NMF"),
         (NMF(4, solver="adam"), "The 'solver' parameter of NMF"),

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from catalogue import VARIANTS, data, is_linear, name_of
+from catalogue import VARIANTS, beta_of, data, is_linear, name_of
 from deepnmf import GDNMF, NMF, DeepNMFNetwork, DeepNSNMF, DeepSemiNMF, MultilayerNMF, SparseDeepNMF
 from deepnmf.metrics import sparseness
+from deepnmf.objective.divergences import Divergence
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 every_variant = pytest.mark.parametrize("model", VARIANTS, ids=name_of)
@@ -45,7 +46,7 @@ def test_fitted_attributes_agree_with_each_other(model):
     assert np.array_equal(model.components_, model.features_[-1])
     assert [Z.shape[0] for Z in model.factors_] == [C.shape[0] for C in model.features_]
     assert model.codes_[-1].min() >= 0
-    error = np.linalg.norm(X - model.decode(model.codes_[-1]))
+    error = np.sqrt(2 * Divergence(beta_of(model)).value(X, model.decode(model.codes_[-1])))
     assert model.reconstruction_err_ == pytest.approx(error, rel=1e-9)
     if model._problem().nonnegative:
         assert all(Z.min() >= 0 for Z in model.factors_)

@@ -10,7 +10,7 @@ from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
-from catalogue import LABELED, SMALL, VARIANTS, data, is_linear, layouts, name_of, sparse_forms
+from catalogue import LABELED, SMALL, VARIANTS, beta_of, data, is_linear, layouts, name_of, sparse_forms
 from deepnmf import NMF, DeepNSNMF
 from deepnmf.engines import memory
 
@@ -57,10 +57,11 @@ def test_sparse_data_give_the_fit_of_dense_data(model):
     X = data()
     stored = sparse.csr_array(X)
     dense, fitted = short(model).fit(X), short(model).fit(stored)
-    assert np.allclose(dense.loss_curve_, fitted.loss_curve_, rtol=1e-6)
-    assert np.allclose(dense.components_, fitted.components_, atol=1e-5)
-    assert np.allclose(dense.transform(X[:5]), dense.transform(stored[:5]), atol=1e-9)
-    assert dense.reconstruction_err_ == pytest.approx(fitted.reconstruction_err_, rel=1e-6)
+    rounding = 1e-6 if beta_of(model) == 2 else 1e-4  # of early steps in single precision
+    assert np.allclose(dense.loss_curve_, fitted.loss_curve_, rtol=rounding)
+    assert np.allclose(dense.components_, fitted.components_, atol=10 * rounding)
+    assert np.allclose(dense.transform(X[:5]), dense.transform(stored[:5]), atol=1e-3 * rounding)
+    assert dense.reconstruction_err_ == pytest.approx(fitted.reconstruction_err_, rel=rounding)
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

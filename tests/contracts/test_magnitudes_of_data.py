@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import deepnmf
-from catalogue import SMALL, VARIANTS, data, is_linear, name_of
+from catalogue import SMALL, VARIANTS, beta_of, data, is_linear, name_of
 from deepnmf import GDNMF, NMF, SSNMF, WSF, DeepNMFNetwork, DeepSemiNMF, SemiNMF, SparseDeepNMF
 from deepnmf.objective import Chain, Known, Statistics
 from deepnmf.solvers.problem import Start
@@ -29,7 +29,8 @@ def is_penalized(model):
 
 
 RESCALED = [model for model in VARIANTS if is_linear(model) and not isinstance(model, GDNMF)]
-EXACT = [model for model in RESCALED if not is_penalized(model)]
+EXACT = [model for model in RESCALED if not is_penalized(model) and beta_of(model) == 2]
+DIVERGENCES = [model for model in RESCALED if not is_penalized(model) and beta_of(model) != 2]
 NETWORKS = [model for model in VARIANTS if isinstance(model, SSNMF | DeepNMFNetwork)]
 REFUSED = [model for model in VARIANTS if model not in RESCALED]
 
@@ -65,6 +66,19 @@ def test_data_in_other_units_have_the_same_model_in_other_units(model, dtype, ex
         assert other.reconstruction_err_ == np.ldexp(ordinary.reconstruction_err_, exponent)
         assert other.score(scaled(X, exponent)) == ordinary.score(X)
         assert np.array_equal(other.inverse_transform(others), scaled(ordinary.inverse_transform(codes), exponent))
+
+
+@pytest.mark.parametrize(("dtype", "exponent"), EXPONENTS)
+@pytest.mark.parametrize("model", DIVERGENCES, ids=name_of)
+def test_divergences_are_nearly_the_same_in_other_units(model, dtype, exponent):
+    X, beta = data(N, 10).astype(dtype), beta_of(model)
+    ordinary, other = fitted(model, X), fitted(model, scaled(X, exponent))
+    codes, others = ordinary.transform(X), other.transform(scaled(X, exponent))
+    assert other.components_ == pytest.approx(ordinary.components_, abs=1e-3)
+    assert scaled(others, -exponent) == pytest.approx(codes, abs=1e-2 * float(codes.max()))
+    if abs(beta * exponent) < 1000:  # within the range of double precision
+        assert np.log2(other.loss_curve_[-1] / ordinary.loss_curve_[-1]) == pytest.approx(beta * exponent, abs=1e-2)
+    assert other.score(scaled(X, exponent)) == pytest.approx(ordinary.score(X), abs=1e-3)
 
 
 @pytest.mark.parametrize(("dtype", "size"), LIMITS)

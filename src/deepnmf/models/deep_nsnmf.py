@@ -3,6 +3,7 @@ from collections.abc import Sequence
 from deepnmf.models.factorization import Factorization
 from deepnmf.models.parameters import Init, KeepCodes, RandomStateLike, SolverName
 from deepnmf.solvers.chain_problem import ChainProblem
+from deepnmf.solvers.divergence_loss import loss_of
 from deepnmf.solvers.problem import Layerwise
 
 
@@ -19,6 +20,7 @@ class DeepNSNMF(Factorization):
         Smoothing, one number or one a layer.
     {init}
     {solver}
+    {beta_loss}
     {max_iter}
     {tol}
     {pretraining}
@@ -36,9 +38,9 @@ class DeepNSNMF(Factorization):
     codes_ : list of arrays
         Codes of the training rows; the last is the top layer's.
     reconstruction_err_ : float
-        ‖X - X̂‖_F.
+        ‖X - X̂‖_F; under another loss d, √(2d).
     loss_curve_ : array of shape (n_iter_,)
-        ½‖X - X̂‖² after each fine-tuning sweep.
+        The loss, under squared error ½‖X - X̂‖², after each fine-tuning sweep.
     {history}
     kkt_residual_ : float
         How far from a stationary point the result is: the largest relative projected gradient of the objective, as in
@@ -64,6 +66,7 @@ class DeepNSNMF(Factorization):
         theta: float | Sequence[float] = 0.1,
         init: Init = None,
         solver: SolverName = "hals",
+        beta_loss: float | str = "frobenius",
         max_iter: int = 200,
         tol: float = 1e-4,
         pretrain_max_iter: int = 50,
@@ -78,6 +81,7 @@ class DeepNSNMF(Factorization):
         self.theta = theta
         self.init = init
         self.solver = solver
+        self.beta_loss = beta_loss
         self.max_iter = max_iter
         self.tol = tol
         self.pretrain_max_iter = pretrain_max_iter
@@ -91,6 +95,7 @@ class DeepNSNMF(Factorization):
     def _problem(self) -> ChainProblem:
         return ChainProblem(
             sizes=self.layer_sizes,
+            loss=loss_of(self.beta_loss, self.solver),
             nonnegative=True,
             theta=self.theta,  # equations (6) to (8), one θ a layer
             init=self.init,

@@ -183,11 +183,11 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         return self.fit(X, y, **weights, **fit_params).transform(X, **weights)
 
     def transform(self, X: Matrix, entry_weight: EntryWeight = None) -> Array:
-        """Codes of the rows of X at `output_layer`, by nonnegative least squares with the factors fixed.
+        """Codes of the rows of X at `output_layer`, the best ones by the loss of the model with the factors fixed.
 
-        Each row is solved on its own to its optimum, in double precision, with no gradient pointing down by
-        more than 1e-10 of the row's largest: its codes do not depend on the other rows. Of equally good codes, as
-        there are with more features than columns, it is the smallest.
+        Each row is solved on its own, in double precision: its codes do not depend on the other rows. Under squared
+        error no gradient points down by more than 1e-10 of the row's largest, and of equally good codes, as there are
+        with more features than columns, it is the smallest. Under other losses the optimality conditions hold to 1e-7.
 
         {rows}
         entry_weight : see `fit`
@@ -222,9 +222,10 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_is_fitted(self)
         layer, problem = layer_index(layer, len(self.factors_)), self._problem()
         data = observed(self, problem, X, entry_weight, reset=False)
+        unit = self._learned.unit
         with Workers() as workers:
-            engine = rows(problem, data, workers, type(self).__name__, unit=1.0)
-            return self._learned.encode(engine, layer, **known)
+            codes = self._learned.encode(rows(problem, data, workers, type(self).__name__, unit), layer, **known)
+        return codes if unit == 1 else codes * unit
 
     @offered_if(lambda model: model._problem().projects)
     def project(self, X: Matrix, layer: int = -1) -> Array:
@@ -270,6 +271,9 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def score(self, X: Matrix, y: object = None, entry_weight: EntryWeight = None) -> float:
         """Share of ‖X‖² that the model explains, 1 - ‖X - X̂‖² / ‖X‖², over the observed entries.
 
+        Under another loss than squared error it is the share of the deviance: of that beyond row total times column
+        share for counts, beyond the column means for others.
+
         {rows}
         y : ignored
         entry_weight : see `fit`
@@ -277,7 +281,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Returns
         -------
         float
-            1 is a perfect reconstruction; 0 is as good as all zeros.
+            1 is a perfect reconstruction; 0 is as good as nothing but the baseline.
         """
         check_is_fitted(self)
         problem = self._problem()

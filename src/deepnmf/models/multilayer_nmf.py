@@ -4,6 +4,7 @@ from typing import ClassVar, Literal
 from deepnmf.models.factorization import Factorization
 from deepnmf.models.parameters import Constraints, Init, KeepCodes, RandomStateLike, SolverName, one_of
 from deepnmf.solvers.chain_problem import ChainProblem
+from deepnmf.solvers.divergence_loss import loss_of
 
 
 class MultilayerNMF(Factorization):
@@ -21,6 +22,7 @@ class MultilayerNMF(Factorization):
         before they feed the next layer.
     {init}
     solver : {"hals", "apg", "pg", "mu"}, default="hals"
+    {beta_loss}
     {max_iter}
         Sweeps a layer.
     tol : float, default=1e-4
@@ -60,6 +62,7 @@ class MultilayerNMF(Factorization):
         activation: Literal["identity", "square"] = "identity",
         init: Init = None,
         solver: SolverName = "hals",
+        beta_loss: float | str = "frobenius",
         max_iter: int = 200,
         tol: float = 1e-4,
         output_layer: int = -1,
@@ -73,6 +76,7 @@ class MultilayerNMF(Factorization):
         self.activation = activation
         self.init = init
         self.solver = solver
+        self.beta_loss = beta_loss
         self.max_iter = max_iter
         self.tol = tol
         self.output_layer = output_layer
@@ -84,6 +88,7 @@ class MultilayerNMF(Factorization):
     def _problem(self) -> ChainProblem:
         return ChainProblem(
             sizes=self.layer_sizes,
+            loss=loss_of(self.beta_loss, self.solver),
             theta=self.theta,
             activation=self.activation,
             init=self.init,

@@ -1,6 +1,5 @@
 import os
 import warnings
-from numbers import Real
 from typing import ClassVar, Literal, Self
 
 from sklearn.utils import check_array
@@ -15,6 +14,8 @@ from deepnmf.models.run_control import RunControl
 from deepnmf.objective import ElasticNetPerEntry
 from deepnmf.solvers import OnSweep
 from deepnmf.solvers.chain_problem import ChainProblem
+from deepnmf.solvers.divergence_loss import loss_of
+from deepnmf.solvers.losses import FROBENIUS
 from deepnmf.solvers.problem import Problem, Start
 
 LOOKING_AHEAD = 3  # an extrapolated point, where sweeps meet the gradient, is about so many times further from optimal
@@ -35,8 +36,7 @@ class NMF(Factorization):
         Start. None is "nndsvda", with random components above min(n_samples, n_features).
     solver : {"cd", "hals", "apg", "pg", "mu"}, default="cd"
         "cd" and "hals" are the same coordinate descent; "apg" is NeNMF, "pg" PgNMF, "mu" multiplicative.
-    beta_loss : "frobenius" or 2, default="frobenius"
-        Only the Frobenius loss is supported.
+    {beta_loss}
     tol : float, default=1e-4
         Stop when the projected gradient has fallen to about this part of what it was in the first sweep, which is
         scikit-learn's rule, or when the loss falls by less than a tenth of this part of itself a sweep, on average
@@ -61,9 +61,9 @@ class NMF(Factorization):
     factors_, features_, codes_ : lists of arrays
         One entry a layer, here one.
     reconstruction_err_ : float
-        ‖X - HZ‖_F.
+        ‖X - HZ‖_F; under another loss d, √(2d), as in scikit-learn.
     loss_curve_ : array of shape (n_iter_,)
-        ½‖X - HZ‖² plus penalties after each sweep.
+        The loss, under squared error ½‖X - HZ‖², plus penalties after each sweep.
     {history}
     kkt_residual_ : float
         How far from a stationary point the result is: the larger of ‖∇₊H‖/‖XZᵀ‖ and ‖∇₊Z‖/‖HᵀX‖, with ∇₊ the gradient
@@ -86,7 +86,6 @@ class NMF(Factorization):
     _parameter_constraints: ClassVar[Constraints] = {
         "n_components": [COUNT, None, one_of("auto")],
         "solver": [one_of("cd", "hals", "apg", "pg", "mu")],
-        "beta_loss": [one_of("frobenius", "kullback-leibler", "itakura-saito"), Real],
         "alpha_W": [WEIGHT],
         "alpha_H": [WEIGHT, one_of("same")],
         "l1_ratio": [between(0, 1)],
@@ -150,11 +149,6 @@ class NMF(Factorization):
 
         {returns_self}
         """
-        if self.beta_loss not in (2, "frobenius"):
-            raise ValueError(
-                f"Invalid beta_loss parameter: solver {self.solver!r} does not handle beta_loss = {self.beta_loss!r};"
-                " only the Frobenius loss (2) is supported."
-            )
         if self.init != "custom" and (W is not None or H is not None):
             warnings.warn(
                 "When init!='custom', provided W or H are ignored. Set  init='custom' to use them as initialization.",
@@ -173,9 +167,11 @@ class NMF(Factorization):
 
     def _problem(self) -> ChainProblem:
         alpha_H = self.alpha_W if self.alpha_H == "same" else self.alpha_H
+        loss = loss_of(self.beta_loss, self.solver)
         is_penalized = bool(self.alpha_W or alpha_H)
         return ChainProblem(
             sizes=self.n_components,
+            loss=loss,
             penalties=(ElasticNetPerEntry(self.alpha_W, alpha_H, self.l1_ratio),) if is_penalized else (),
             keeps_scale=is_penalized,
             init=self.init,
@@ -184,7 +180,7 @@ class NMF(Factorization):
             solver="hals" if self.solver == "cd" else self.solver,
             max_iter=self.max_iter,
             tol=self.tol / 10,
-            gradient_drop=LOOKING_AHEAD * self.tol,
+            gradient_drop=LOOKING_AHEAD * self.tol if loss is FROBENIUS else 0.0,
         )
 
     @property

@@ -3,6 +3,7 @@ from typing import ClassVar
 from deepnmf.models.factorization import Factorization
 from deepnmf.models.parameters import Constraints, Init, RandomStateLike, SolverName, between
 from deepnmf.solvers.chain_problem import ChainProblem
+from deepnmf.solvers.divergence_loss import loss_of
 
 
 class NSNMF(Factorization):
@@ -18,6 +19,7 @@ class NSNMF(Factorization):
     init : {"random", "nndsvd", "nndsvda", "nndsvdar", "custom"} or None, default=None
         Start. None is "nndsvd", with random components above min(n_samples, n_features).
     solver : {"hals", "apg", "pg", "mu"}, default="hals"
+    {beta_loss}
     {max_iter}
     {tol}
     {run}
@@ -47,6 +49,7 @@ class NSNMF(Factorization):
         theta: float = 0.5,
         init: Init = None,
         solver: SolverName = "hals",
+        beta_loss: float | str = "frobenius",
         max_iter: int = 200,
         tol: float = 1e-4,
         random_state: RandomStateLike = None,
@@ -57,6 +60,7 @@ class NSNMF(Factorization):
         self.theta = theta
         self.init = init
         self.solver = solver
+        self.beta_loss = beta_loss
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
@@ -66,6 +70,7 @@ class NSNMF(Factorization):
     def _problem(self) -> ChainProblem:
         return ChainProblem(
             sizes=self.n_components,
+            loss=loss_of(self.beta_loss, self.solver),
             theta=self.theta,
             init=self.init,
             random_state=self.random_state,

@@ -48,6 +48,7 @@ CONSTRAINTS: Constraints = {
     "n_components": [COUNT],
     "layer_sizes": ["array-like", COUNT],
     "theta": [Real, "array-like"],
+    "beta_loss": [one_of("frobenius", "kullback-leibler", "itakura-saito"), Real],
     "init": [one_of(*NNDSVD, "random", "custom"), None],
     "solver": [one_of(*SOLVERS)],
     "max_iter": [COUNT],
@@ -87,6 +88,12 @@ TEXTS = {
             How a block is updated: "hals" is coordinate descent (Cichocki & Zdunek), "apg" Nesterov's projected
             gradient (NeNMF), "pg" projected gradient with a line search (PgNMF), "mu" multiplicative (Lee & Seung).
             Above layer 1, where the columns of a factor depend on each other, "hals" makes steps of "apg".
+        """,
+    "beta_loss": """
+        beta_loss : float or {"frobenius", "kullback-leibler", "itakura-saito"}, default="frobenius"
+            The loss, a beta divergence: "frobenius" or 2 is squared error, "kullback-leibler" or 1 suits counts,
+            "itakura-saito" or 0 suits power spectra and needs X > 0. Under losses other than squared error
+            ``solver="mu"`` is the multiplicative update, and every other name stands for the fastest method there is.
         """,
     "max_iter": """
         max_iter : int, default=200

@@ -13,6 +13,7 @@ from deepnmf.objective import (
     UnitScaleSquaredL1Features,
 )
 from deepnmf.solvers.chain_problem import ChainProblem
+from deepnmf.solvers.divergence_loss import loss_of
 from deepnmf.solvers.problem import Layerwise
 
 
@@ -42,6 +43,7 @@ class SparseDeepNMF(Factorization):
     {init}
     solver : {"hals", "apg", "pg", "mu"}, default="hals"
         "apg" is the paper's. Below an activation it updates Z_1; codes and upper factors make gradient steps there.
+    {beta_loss}
     {max_iter}
     {tol}
     {pretraining}
@@ -59,9 +61,9 @@ class SparseDeepNMF(Factorization):
     codes_ : list of arrays
         Codes of the training rows; the last is the top layer's.
     reconstruction_err_ : float
-        ‖X - X̂‖_F.
+        ‖X - X̂‖_F; under another loss d, √(2d).
     loss_curve_ : array of shape (n_iter_,)
-        ½‖X - X̂‖² plus penalties after each fine-tuning sweep.
+        The loss, under squared error ½‖X - X̂‖², plus penalties after each fine-tuning sweep.
     {history}
     kkt_residual_ : float
         How far from a stationary point the result is: the largest relative projected gradient of the objective, as in
@@ -99,6 +101,7 @@ class SparseDeepNMF(Factorization):
         code_penalty: float | Sequence[float] = 0.01,
         init: Init = None,
         solver: SolverName = "hals",
+        beta_loss: float | str = "frobenius",
         max_iter: int = 200,
         tol: float = 1e-4,
         pretrain_max_iter: int = 50,
@@ -117,6 +120,7 @@ class SparseDeepNMF(Factorization):
         self.code_penalty = code_penalty
         self.init = init
         self.solver = solver
+        self.beta_loss = beta_loss
         self.max_iter = max_iter
         self.tol = tol
         self.pretrain_max_iter = pretrain_max_iter
@@ -132,6 +136,7 @@ class SparseDeepNMF(Factorization):
         lower_codes = self._penalties("R") if self.penalty == "R" and self.activation == "identity" else ()
         return ChainProblem(
             sizes=self.layer_sizes,
+            loss=loss_of(self.beta_loss, self.solver),
             nonnegative=True,
             activation=self.activation,
             penalties=self._penalties(self.penalty),
