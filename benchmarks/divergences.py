@@ -144,6 +144,40 @@ def compared(name: str, repeats: int) -> tuple[list[str], float, float]:
     return row, fast, by_passes
 
 
+def deep_costs() -> list[list[str]]:
+    """Rows: what depth costs on newsgroups, one sweep by passes over rows, and a whole fit at default settings."""
+    X, sweeps = counted("newsgroups"), 10
+    rng = np.random.default_rng(0)
+    chains = {"(40, 10)": (40, 10), "(10,)": (10,)}
+    seconds = {}
+    with Workers() as workers:
+        engine = RowsInMemory(X, workers)
+        states = {}
+        for name, sizes in chains.items():
+            factors = [rng.random((r, below)) + 0.1 for r, below in zip(sizes, (X.shape[1], *sizes), strict=False)]
+            descent = DivergenceDescent(engine, Divergence(1.0), by_passes=True)
+            start = descent.start(rng.random((X.shape[0], sizes[-1])) + 0.1, Chain.of(factors))
+            states[name] = descent, descent.advance(descent.advance(start))
+        for name in [*chains] * 3:
+            descent, state = states[name]
+            began = time.perf_counter()
+            for _ in range(sweeps):
+                state = descent.advance(state)
+            seconds[name] = min(seconds.get(name, np.inf), (time.perf_counter() - began) / sweeps)
+    fits = {}
+    models = (
+        deepnmf.DeepNSNMF((40, 10), theta=0, beta_loss=1, random_state=0),
+        deepnmf.NMF(40, beta_loss=1, random_state=0),
+    )
+    for model in [*models] * 2:
+        began = time.perf_counter()
+        model.fit(X)
+        name = f"{type(model).__name__}, {model.n_iter_} sweeps"
+        fits[name] = min(fits.get(name, np.inf), time.perf_counter() - began)
+    rows = [[f"a sweep of {name}", in_seconds(value)] for name, value in seconds.items()]
+    return [*rows, *([f"a fit of {name}", in_seconds(value)] for name, value in fits.items())]
+
+
 HEAD = [
     "problem",
     "scikit-learn `mu` (processor)",
@@ -164,9 +198,13 @@ def main() -> None:
     parser.add_argument(
         "--threads", type=int, help="of both; with 1, processor seconds mean something on a busy machine"
     )
+    parser.add_argument("--deep", action="store_true", help="what depth costs, instead")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     print(f"{machine()} {described()}\n", flush=True)
+    if options.deep:
+        print(table(["", "seconds"], deep_costs()))
+        return
     rows, counts = [], []
     for name in options.names:
         with threadpool_limits(options.threads):
