@@ -166,11 +166,11 @@ def test_ctrl_c_during_the_initialization_of_an_upper_layer_keeps_the_lower_one(
 
 
 def test_ctrl_c_in_the_last_pass_of_a_fit_loses_nothing(ctrl_c, monkeypatch):
-    from deepnmf.solvers import losses
+    from deepnmf.solvers.chain_fit import BoundChain
 
     X, model = data(), NMF(4, random_state=0)
     expected = clone(model).fit(X)
-    at_the_end_of(monkeypatch, losses, "kkt_residual", ctrl_c)
+    at_the_end_of(monkeypatch, BoundChain, "optimized", ctrl_c)
     with pytest.warns(UserWarning, match="Interrupted"):
         model.fit(X)
     assert model.stop_reason_ == expected.stop_reason_
