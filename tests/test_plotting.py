@@ -171,6 +171,12 @@ def test_the_loss_is_drawn_after_each_sweep():
     assert titles(plot_loss(model)) == [f"DeepNSNMF: {model.n_iter_} sweeps, stopped by {model.stop_reason_}"]
 
 
+def test_a_loss_other_than_squared_error_is_named():
+    assert plot_loss(nmf()).axes[0].get_ylabel() == "loss"
+    model = nmf().set_params(beta_loss="kullback-leibler")
+    assert plot_loss(model).axes[0].get_ylabel() == "loss (Kullback-Leibler divergence)"
+
+
 def test_a_loss_that_decreases_much_has_a_logarithmic_axis():
     model = nmf()
     model.loss_curve_ = np.array([100.0, 10, 1])

@@ -15,7 +15,9 @@ from threadpoolctl import threadpool_limits
 from catalogue import SMALL, data, name_of
 from deepnmf import NMF, DeepNMFNetwork, DeepNSNMF, DeepSemiNMF, SemiNMF
 from deepnmf.metrics import clustering_accuracy, nmi, sparseness
+from deepnmf.objective.divergences import Divergence
 from deepnmf.report import layer_scores, write_comparison, write_report
+from deepnmf.report.evaluation import Evaluation
 from pages import curves_of, data_of, pictures_of, text_of
 
 X = data()
@@ -72,6 +74,49 @@ def test_codes_and_errors_of_samples_are_those_of_the_model(tmp_path):
             assert weights == sorted(weights, reverse=True)
             np.testing.assert_allclose(weights, [codes[row, index] for index, _ in entries], rtol=1e-3)
             assert len(entries) == np.count_nonzero(codes[row])
+
+
+@pytest.mark.parametrize("beta", [0, 0.5, 1, 1.5, 2, 3])
+@pytest.mark.parametrize("hidden", [0.0, 0.1])
+def test_errors_and_scores_are_those_of_the_loss(beta, hidden):
+    rows = np.where(np.random.default_rng(0).random(X.shape) < hidden, np.nan, X + 0.1)
+    model = DeepNSNMF((8, 4), beta_loss=beta, random_state=0, tol=1e-3).fit(rows)
+    evaluation = Evaluation.of(model, rows)
+    assert evaluation.divergences.explained == pytest.approx(model.score(rows), rel=1e-5)
+    seen = np.isfinite(rows)
+    for layer, score in enumerate(layer_scores(model, rows)):
+        rebuilt = model.decode(model.encode(rows, layer), layer)
+        assert score.loss == Divergence(beta).name
+        assert score.error == pytest.approx(np.sqrt(2 * Divergence(beta).value(rows[seen], rebuilt[seen])))
+
+
+def test_samples_of_a_kullback_leibler_model_show_their_deviance(tmp_path):
+    counts = np.random.default_rng(0).poisson(3 * X + 1)
+    model = NMF(4, beta_loss="kullback-leibler", random_state=0, tol=1e-3).fit(counts)
+    model.report(tmp_path / "page.html", counts)
+    samples = data_of(tmp_path / "page.html")["samples"]
+    assert samples["error_name"] == "unexplained deviance"
+    baseline = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
+    left, whole = (Divergence(1).each(counts, Y).sum(axis=1) for Y in (model.decode(model.transform(counts)), baseline))
+    np.testing.assert_allclose(samples["errors"][0], left / whole, rtol=6e-3)
+    page = text_of(tmp_path / "page.html")
+    assert "<dd>Kullback-Leibler divergence</dd>" in page
+    assert f"<dt>deviance explained</dt><dd>{100 * model.score(counts):.1f} %</dd>" in page
+    assert "Loss (Kullback-Leibler divergence) after each sweep" in page
+    assert "√(2d), d is the Kullback-Leibler divergence" in page
+    assert "Frobenius" not in page
+
+
+def test_a_page_of_squared_error_says_so_and_nothing_of_deviance(tmp_path):
+    nmf().report(tmp_path / "page.html", X)
+    page = text_of(tmp_path / "page.html")
+    assert "<dd>squared error</dd>" in page
+    assert "<dt>explained</dt>" in page
+    assert "Frobenius norm of the data minus the reconstruction from the codes" in page
+    assert data_of(tmp_path / "page.html")["samples"]["error_name"] == "error"
+    assert "Deviance" not in page
+    SemiNMF(4, random_state=0, tol=1e-2).fit(X).report(tmp_path / "page.html", X)
+    assert "<dt>loss</dt>" not in text_of(tmp_path / "page.html")
 
 
 def test_entries_that_are_not_shown_are_counted(tmp_path):
@@ -187,6 +232,13 @@ FORMS = {
     "list": lambda folder: X.tolist(),
     "path": npy_file,
 }
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_the_data_has_the_same_divergences(form, tmp_path):
+    model = NMF(4, beta_loss=1, random_state=0, tol=1e-2).fit(X)
+    (dense,), (other,) = layer_scores(model, X), layer_scores(model, FORMS[form](tmp_path))
+    assert other.error == pytest.approx(dense.error, rel=1e-4)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -437,6 +489,17 @@ def test_scores_are_those_of_each_layer():
 
 def test_scores_without_labels_have_no_accuracy():
     assert [(score.accuracy, score.nmi) for score in layer_scores(deep(), X)] == [(None, None)] * 2
+
+
+def test_a_comparison_of_several_losses_names_them(tmp_path):
+    models = {"squares": nmf(), "counts": NMF(4, beta_loss=1, random_state=0, tol=1e-2).fit(X)}
+    write_comparison(models, tmp_path / "page.html", X)
+    page = text_of(tmp_path / "page.html")
+    assert '<th scope="col">loss</th>' in page
+    assert all(f">{name}</td>" in page for name in ("frobenius", "kullback-leibler"))
+    assert "Errors of different losses cannot be compared." in page
+    write_comparison({"squares": nmf()}, tmp_path / "page.html", X)
+    assert '<th scope="col">loss</th>' not in text_of(tmp_path / "page.html")
 
 
 def test_a_comparison_has_the_scores_and_top_features_of_each_model(tmp_path):

@@ -118,6 +118,7 @@ def write_compared_models(
         title=title,
         compared=compared,
         labeled=compared[0].evaluation.labels is not None,
+        losses=list(dict.fromkeys(model.evaluation.loss for model in compared)),
         timed=any(model.seconds is not None for model in compared),
         most=MOST_COMPARED_FEATURES,
         versions=versions(),

@@ -1,7 +1,7 @@
 """A fitted model evaluated on data: codes, errors and scores of every layer, and groups of the samples."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any
@@ -15,6 +15,7 @@ from deepnmf.masks import with_holes
 from deepnmf.metrics import clustering_accuracy, nmi, sparseness
 from deepnmf.models.factorization import Factorization
 from deepnmf.plotting.hierarchy_plot import ImageShape, check_image_shape
+from deepnmf.plotting.model_loss import ModelLoss
 from deepnmf.plotting.sample_groups import (
     ClassNames,
     Groups,
@@ -71,14 +72,37 @@ def _sliceable(X: Any) -> Any:
     return X if is_array else np.asarray(X, dtype=np.float64)
 
 
-def squared_errors(model: Any, rows: Rows, codes: list[Array]) -> tuple[Array, float]:
-    """Return ‖X - X̂‖² of every layer and ‖X‖² over the observed entries, in one pass over X."""
-    errors, sqnorm = np.zeros(len(codes)), 0.0
-    for block, X in rows.blocks():
-        sqnorm += float(np.nansum(np.square(X)))
-        for layer, H in enumerate(codes):
-            errors[layer] += np.nansum(np.square(X - model.decode(H[block], layer)))
-    return errors, sqnorm
+@dataclass(frozen=True)
+class Divergences:
+    """d(X, X̂) of every layer by the loss of the model, and of a model without features, over the observed entries."""
+
+    loss: ModelLoss
+    of_layers: Array
+    of_baseline: float
+    baseline: Callable[[Array], Array]
+
+    @classmethod
+    def of(cls, model: Any, rows: Rows, codes: list[Array]) -> "Divergences":
+        """Compute them in one pass over X; losses other than squared error take another one for the baseline."""
+        loss = ModelLoss.of(model)
+        baseline = loss.baseline(X for _, X in rows.blocks())
+        of_layers, of_baseline = np.zeros(len(codes)), 0.0
+        for block, X in rows.blocks():
+            of_baseline += float(loss.row_divergences(X, baseline(X)).sum())
+            for layer, H in enumerate(codes):
+                of_layers[layer] += loss.row_divergences(X, model.decode(H[block], layer)).sum()
+        return cls(loss, of_layers, of_baseline, baseline)
+
+    @property
+    def explained(self) -> float:
+        """The share that the top layer explains: of ‖X‖² for squared error, otherwise of the deviance."""
+        return 1 - float(self.of_layers[-1]) / self.of_baseline if self.of_baseline > 0 else 1.0
+
+    def unexplained(self, X: Array, rebuilt: Array) -> Array:
+        """Return the error of each row: ‖x - x̂‖ / ‖x‖ for squared error, otherwise the share of its deviance."""
+        without = self.loss.row_divergences(X, self.baseline(X))
+        shares = self.loss.row_divergences(X, rebuilt) / np.where(without > 0, without, 1)
+        return np.sqrt(shares) if self.loss.is_squared_error else shares
 
 
 # -------------------------------------------------------------------------------------------- scores
@@ -90,6 +114,7 @@ class LayerScore:
 
     layer: int
     size: int
+    loss: str
     error: float
     sparseness: float
     accuracy: float | None
@@ -111,9 +136,10 @@ def layer_scores(model: Factorization, X: Matrix, y: Any = None, *, groups: Any 
     Returns
     -------
     list of LayerScore
-        The lowest layer first. Each has its number ``layer`` (from 1), ``size``, ``error`` (the Frobenius norm of X
-        minus the reconstruction from the codes of the layer, over the observed entries), ``sparseness`` (Hoyer's
-        measure of the features), and ``accuracy`` and ``nmi`` of k-means on the codes, None without labels.
+        The lowest layer first. Each has its number ``layer`` (from 1), ``size``, ``loss`` (as `beta_loss` names it),
+        ``error`` (√(2d), where d is the loss of the reconstruction from the codes of the layer, over the observed
+        entries: for squared error the Frobenius norm of X minus the reconstruction), ``sparseness`` (Hoyer's measure
+        of the features), and ``accuracy`` and ``nmi`` of k-means on the codes, None without labels.
 
     Examples
     --------
@@ -130,8 +156,7 @@ def layer_scores(model: Factorization, X: Matrix, y: Any = None, *, groups: Any 
     """
     check_is_fitted(model)
     codes = encode_layers(model, X, groups)
-    errors, _ = squared_errors(model, Rows(X), codes)
-    return scores_of(model, codes, errors, label_groups(y, len(codes[0])))
+    return scores_of(model, codes, Divergences.of(model, Rows(X), codes), label_groups(y, len(codes[0])))
 
 
 def encode_layers(model: Factorization, X: Matrix, groups: Any = None) -> list[Array]:
@@ -141,14 +166,16 @@ def encode_layers(model: Factorization, X: Matrix, groups: Any = None) -> list[A
 
 
 def scores_of(
-    model: Factorization, codes: list[Array], squared_error: Array, labels: Groups | None
+    model: Factorization, codes: list[Array], divergences: Divergences, labels: Groups | None
 ) -> list[LayerScore]:
-    """Return the scores of every layer from its codes and squared errors."""
+    """Return the scores of every layer from its codes and divergences."""
+    loss = divergences.loss
     return [
         LayerScore(
             layer=layer + 1,
             size=len(C),
-            error=float(np.sqrt(squared_error[layer])),
+            loss=loss.name,
+            error=loss.error(float(divergences.of_layers[layer])),
             sparseness=sparseness(C),
             **_clustering(codes[layer], labels),
         )
@@ -176,7 +203,7 @@ class Evaluation:
     rows: Rows
     codes: list[Array]
     scores: list[LayerScore]
-    explained: float
+    divergences: Divergences
     groups: Groups
     labels: Groups | None
 
@@ -187,17 +214,22 @@ class Evaluation:
         """Encode X and compute the scores once, for everything that is shown."""
         check_model(model)
         codes, rows = encode_layers(model, X, groups), Rows(X)
-        errors, sqnorm = squared_errors(model, rows, codes)
+        divergences = Divergences.of(model, rows, codes)
         labels, recordings = label_groups(y, rows.n_samples, class_names), recording_groups(groups, rows.n_samples)
         return cls(
             model=model,
             rows=rows,
             codes=codes,
-            scores=scores_of(model, codes, errors, labels),
-            explained=1 - float(errors[-1]) / sqnorm if sqnorm > 0 else 1.0,
+            scores=scores_of(model, codes, divergences, labels),
+            divergences=divergences,
             groups=labels or recordings or label_or_cluster_groups(None, codes[-1]),
             labels=labels,
         )
+
+    @property
+    def loss(self) -> ModelLoss:
+        """The loss of the model."""
+        return self.divergences.loss
 
     @property
     def depth(self) -> int:

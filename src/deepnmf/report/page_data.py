@@ -131,7 +131,8 @@ def pack_samples(evaluation: Evaluation, display: Display, names: list[str] | No
         "total": evaluation.rows.n_samples,
         "codes": [layer.entries for layer in found],
         "left_out": [layer.left_out for layer in found],
-        "errors": [all_rounded(_relative_errors(X, X_layer), 3) for X_layer in rebuilt],
+        "error_name": "error" if evaluation.loss.is_squared_error else "unexplained deviance",
+        "errors": [all_rounded(evaluation.divergences.unexplained(X, X_layer), 3) for X_layer in rebuilt],
         "packs": [display.pack(vectors, scales, signed) for vectors in (X, *rebuilt)],
     }
 
@@ -151,12 +152,6 @@ def balanced_rows(groups: Groups, count: int) -> Array:
         members = places == place
         rank[members] = np.arange(np.count_nonzero(members))
     return np.sort(shuffled[np.argsort(rank, kind="stable")[:count]])
-
-
-def _relative_errors(X: Array, rebuilt: Array) -> Array:
-    """Return ‖x - x̂‖ / ‖x‖ over the observed entries."""
-    norms = np.sqrt(np.nansum(np.square(X), axis=1))
-    return np.asarray(np.sqrt(np.nansum(np.square(X - rebuilt), axis=1)) / np.where(norms > 0, norms, 1))
 
 
 # ------------------------------------------------------------------------------------------- figures

@@ -147,13 +147,13 @@ function strongestSamples(trail, layer, feature) {
 
 function sampleView(trail) {
   const row = trail.at(-1)[1];
-  const { rows, groups, packs, errors } = data.samples;
+  const { rows, groups, packs, errors, error_name: errorName } = data.samples;
   const place = rows.indexOf(row);
   const depth = data.layers.length;
   const pictures = [el("figure", {}, drawn(packs[0], place, `${sampleName(row)}, original`, true), el("figcaption", {}, "original"))];
   for (let layer = depth - 1; layer >= 0; layer -= 1) {
     const label = `${sampleName(row)}, from layer ${layer + 1}`;
-    const caption = el("figcaption", {}, `from layer ${layer + 1}`, el("small", {}, `error ${percent(errors[layer][place])}`));
+    const caption = el("figcaption", {}, `from layer ${layer + 1}`, el("small", {}, `${errorName} ${percent(errors[layer][place])}`));
     pictures.push(el("figure", {}, drawn(packs[layer + 1], place, label, true), caption));
   }
   const layers = [];
