@@ -17,6 +17,7 @@ from deepnmf.cli.options import (
     Json,
     Key,
     Labels,
+    Loss,
     Names,
     Overwrite,
     Quiet,
@@ -49,6 +50,7 @@ def compare(
             help="Sizes of the layers, the lowest first: 40,10. Models with one layer use the last size.",
         ),
     ] = None,
+    loss: Loss = None,
     settings: Settings = None,
     output: Annotated[
         Path | None,
@@ -72,11 +74,13 @@ def compare(
     folder = output or Path(f"deepnmf-{input.resolve().stem}-compared")
     with error_handling(messages, debug):
         check_folder(folder, overwrite)
-        sizes, chosen = model_choice.parse_layers(layers), model_choice.parse_settings(settings or [])
+        sizes = model_choice.parse_layers(layers)
+        chosen = model_choice.add_loss(model_choice.parse_settings(settings or []), loss)
         classes = _classes(models, chosen)
         data, scaling = DataSource(input, labels, names, key, size, scale).read(messages)
         sizes = sizes or model_choice.default_layers(data)
         unfitted = [model_choice.build_model(cls, sizes, _own_settings(cls, chosen), seed) for cls in classes]
+        _report_losses(unfitted, chosen, data, messages)
         fits = _fit_all(unfitted, data, messages)
         with messages.activity("scoring"):
             evaluations = {fit.name: evaluate(fit.model, data) for fit in fits}
@@ -93,6 +97,8 @@ def compare(
 def _classes(names: str, settings: Mapping[str, Any]) -> list[type[Any]]:
     """Return the classes of the models; at least one of them must have each parameter."""
     classes = [model_choice.model_class(name.strip()) for name in dict.fromkeys(names.split(","))]
+    if "beta_loss" in settings and not any(map(model_choice.has_loss, classes)):
+        raise model_choice.loss_refusal(names)
     for name in settings:
         if not any(name in cls().get_params() for cls in classes):
             raise CommandError(f"None of {names} has a parameter {name!r}.", ExitCode.USAGE)
@@ -101,6 +107,15 @@ def _classes(names: str, settings: Mapping[str, Any]) -> list[type[Any]]:
 
 def _own_settings(cls: type[Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if name in cls().get_params()}
+
+
+def _report_losses(models: Sequence[Any], settings: Mapping[str, Any], data: "Dataset", messages: Messages) -> None:
+    """Name the models that a given loss does not apply to; say that the data are counts if no loss is given."""
+    others = [model_choice.command_name(type(model)) for model in models if not model_choice.has_loss(type(model))]
+    if "beta_loss" in settings and others:
+        messages.info(f"The loss of {', '.join(others)} cannot be chosen, and is squared error.")
+    elif any(model_choice.suggests_counts(model, settings, data) for model in models):
+        messages.info(model_choice.COUNTS)
 
 
 def _fit_all(models: Sequence[Any], data: "Dataset", messages: Messages) -> list[TimedFit]:
@@ -150,6 +165,7 @@ def _settings(fits: Sequence[TimedFit], scores: Mapping[str, list["LayerScore"]]
     models = {
         fit.name: {
             "layers": fit.sizes,
+            "loss": fit.loss.name,
             "parameters": fit.model.get_params(),
             "seconds": fit.seconds,
             "sweeps": fit.model.n_iter_,

@@ -15,6 +15,7 @@ from deepnmf.cli.options import (
     Json,
     Key,
     Labels,
+    Loss,
     Names,
     Overwrite,
     Quiet,
@@ -52,6 +53,7 @@ def fit(
     layers: Annotated[
         str | None, typer.Option(metavar="SIZES", help="Sizes of the layers, the lowest first: 300,40.")
     ] = None,
+    loss: Loss = None,
     settings: Settings = None,
     output: Annotated[
         Path | None,
@@ -81,9 +83,8 @@ def fit(
         if checkpoint is not None:
             check_checkpoint(checkpoint, folder)
         suffix = _suffix(codes, input)
-        choice = _ModelChoice(
-            model, model_choice.parse_layers(layers), model_choice.parse_settings(settings or []), seed
-        )
+        chosen = model_choice.add_loss(model_choice.parse_settings(settings or []), loss)
+        choice = _ModelChoice(model, model_choice.parse_layers(layers), chosen, seed)
         data, scaling = DataSource(input, labels, names, key, size, scale).read(messages)
         result = _fit(choice.build(data, messages), data, messages, checkpoint)
         _write(folder, result, data, scaling, suffix, report, messages)
@@ -101,9 +102,11 @@ class _ModelChoice:
             self._model(name, layers or (1,))
 
     def build(self, data: "Dataset", messages: Messages) -> Any:
-        name = self.name or model_choice.default_model(data)
+        name = self.name or model_choice.default_model(data, self.settings)
         model = self._model(name, self.layers or model_choice.default_layers(data))
         self._report_defaults(name, model_choice.layers_text(model), messages)
+        if model_choice.suggests_counts(model, self.settings, data):
+            messages.info(model_choice.COUNTS)
         return model
 
     def _model(self, name: str, layers: tuple[int, ...]) -> Any:

@@ -1,8 +1,10 @@
 """The model of a command: its name, its layers and its parameters, and their defaults."""
 
 import ast
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,7 @@ from deepnmf.cli.exits import CommandError, ExitCode, errors_as
 if TYPE_CHECKING:
     from deepnmf.reading import Dataset
 
+COUNTS = "The entries are counts: --loss kullback-leibler suits them."
 LARGEST_BOTTOM, DEFAULT_TOP = 100, 10  # sizes of the default layers
 WORD_BOUNDARY = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
@@ -62,6 +65,52 @@ def parse_settings(settings: Iterable[str]) -> dict[str, Any]:
     return found
 
 
+def add_loss(settings: Mapping[str, Any], loss: str | None) -> dict[str, Any]:
+    """Return the parameters with the loss of the option --loss."""
+    if loss is None:
+        return dict(settings)
+    if "beta_loss" in settings:
+        raise CommandError(
+            f"--loss is {loss!r}, but --set gives beta_loss too: expected one of the two.", ExitCode.USAGE
+        )
+    return {**settings, "beta_loss": _parse_loss(loss)}
+
+
+def _parse_loss(text: str) -> str | float:
+    from deepnmf.objective.divergences import NAMES
+
+    if text in NAMES:
+        return text
+    with suppress(ValueError):
+        number = float(text)
+        if math.isfinite(number):
+            return number
+    raise CommandError(f"--loss is {text!r}: expected {', '.join(NAMES)} or a number.", ExitCode.USAGE)
+
+
+def has_loss(cls: type[Any]) -> bool:
+    """Whether the loss of a model can be chosen."""
+    return "beta_loss" in cls().get_params()
+
+
+def loss_refusal(names: str) -> CommandError:
+    """Return the error about models whose loss cannot be chosen; it names the others."""
+    *others, last = (name for name, cls in models_by_name().items() if has_loss(cls))
+    return CommandError(
+        f"The loss of {names} cannot be chosen: --loss and beta_loss are for {', '.join(others)} and {last}.",
+        ExitCode.USAGE,
+    )
+
+
+def suggests_counts(model: Any, settings: Mapping[str, Any], data: "Dataset") -> bool:
+    """Whether the data are counts and the model could use their loss, which was not chosen."""
+    from deepnmf.reading import has_counts
+
+    parameters = model.get_params()
+    is_possible = parameters.get("penalty") is None and parameters.get("activation", "identity") == "identity"
+    return "beta_loss" in parameters and "beta_loss" not in settings and is_possible and has_counts(data)
+
+
 def _literal(text: str) -> Any:
     try:
         return ast.literal_eval(text)
@@ -78,6 +127,8 @@ def build_model(cls: type[Any], layers: Sequence[int], settings: Mapping[str, An
     """Return a model with its layers and parameters, checked as far as possible without data."""
     model = cls(random_state=seed)
     known = model.get_params()
+    if "beta_loss" in settings and "beta_loss" not in known:
+        raise loss_refusal(command_name(cls))
     for name in settings:
         if name not in known:
             raise CommandError(
@@ -120,11 +171,11 @@ def _suggestions(name: str, known: Iterable[str]) -> str:
 # ----------------------------------------------------------------------------------------- defaults
 
 
-def default_model(data: "Dataset") -> str:
-    """Choose deep-nsnmf for nonnegative data, otherwise deep-semi-nmf."""
+def default_model(data: "Dataset", settings: Mapping[str, Any]) -> str:
+    """Choose deep-nsnmf for nonnegative data and wherever a loss is given, otherwise deep-semi-nmf."""
     from deepnmf.reading.scales import smallest_entry
 
-    return "deep-nsnmf" if smallest_entry(data.X) >= 0 else "deep-semi-nmf"
+    return "deep-nsnmf" if "beta_loss" in settings or smallest_entry(data.X) >= 0 else "deep-semi-nmf"
 
 
 def default_layers(data: "Dataset") -> tuple[int, int]:

@@ -47,6 +47,14 @@ Settings = Annotated[
         "--set", metavar="NAME=VALUE", help="A parameter of the model, such as theta=0.1,0.9; may be repeated."
     ),
 ]
+Loss = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LOSS",
+        help="Loss: frobenius (squared error), kullback-leibler (for counts), itakura-saito (for power spectra), "
+        "or the number β of a beta divergence.",
+    ),
+]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of the random numbers; the same seed gives the same result.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object per line, for programs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")]

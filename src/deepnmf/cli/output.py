@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from deepnmf.cli.results import TimedFit
+    from deepnmf.plotting.model_loss import ModelLoss
     from deepnmf.report import LayerScore
 
 OnSweep = Callable[[int, float], object]
@@ -218,7 +219,9 @@ def _ignore(*_: float) -> None:
 # ---------------------------------------------------------------------------------- tables of scores
 
 
-CAPTION = "error: Frobenius norm of the residual; sparseness: Hoyer sparseness of features"
+ERROR_CAPTION = "error: Frobenius norm of the residual"
+SPARSENESS_CAPTION = "sparseness: Hoyer sparseness of features"
+CAPTION = f"{ERROR_CAPTION}; {SPARSENESS_CAPTION}"
 CLUSTERING_CAPTION = "accuracy, NMI: k-means clusters of the codes compared with the labels"
 
 
@@ -229,7 +232,20 @@ def print_scores(messages: Messages, fits: Sequence["TimedFit"], scores: Mapping
     for fit in fits:
         add_layers(table, fit.name, scores[fit.name], fit.seconds)
     messages.table(table)
-    messages.info(f"{CAPTION}\n{CLUSTERING_CAPTION}" if labeled else CAPTION)
+    for line in (*_error_captions(fits), *([CLUSTERING_CAPTION] if labeled else [])):
+        messages.info(line)
+
+
+def _error_captions(fits: Sequence["TimedFit"]) -> list[str]:
+    """Explain the errors and the sparseness; one line for each loss, with its models if there are several losses."""
+    models: dict[ModelLoss, list[str]] = {}
+    for fit in fits:
+        models.setdefault(fit.loss, []).append(fit.name)
+    lines = [ERROR_CAPTION if loss.is_squared_error else f"error: √(2d), d is the {loss.title}" for loss in models]
+    if len(models) == 1:
+        return [f"{lines[0]}; {SPARSENESS_CAPTION}"]
+    of_models = [f" of {', '.join(names)}:" for names in models.values()]
+    return [*(line.replace(":", who, 1) for line, who in zip(lines, of_models, strict=True)), SPARSENESS_CAPTION]
 
 
 def score_table(labeled: bool, title: str | None = None) -> "Table":

@@ -18,6 +18,7 @@ from deepnmf.cli.result_writer import write_codes, write_json, write_table
 if TYPE_CHECKING:
     from deepnmf.arrays import Array
     from deepnmf.cli.output import Messages
+    from deepnmf.plotting.model_loss import ModelLoss
     from deepnmf.reading import Dataset, Recipe, Scaling
     from deepnmf.report import LayerScore
     from deepnmf.report.display import Display
@@ -42,6 +43,13 @@ class TimedFit:
         return command_name(type(self.model))
 
     @property
+    def loss(self) -> "ModelLoss":
+        """The loss of the model."""
+        from deepnmf.plotting.model_loss import ModelLoss
+
+        return ModelLoss.of(self.model)
+
+    @property
     def sizes(self) -> tuple[int, ...]:
         """The sizes of the layers, the lowest layer first."""
         return tuple(len(features) for features in self.model.features_)
@@ -52,6 +60,8 @@ class TimedFit:
             self.model.stop_reason_, "converged"
         )
         layers = ",".join(map(str, self.sizes))
+        if not self.loss.is_squared_error:
+            layers += f" by {self.loss.title}"
         n_iter = self.model.n_iter_
         sweeps = "1 sweep" if n_iter == 1 else f"{n_iter} sweeps"
         return f"{self.name} with layers {layers}: {sweeps} in {self.seconds:.1f} s, {ending}.{self._unused_features()}"
@@ -179,6 +189,7 @@ def settings_summary(fit: TimedFit, data: "Dataset", scores: list["LayerScore"])
         "shape": list(data.X.shape),
         "model": fit.name,
         "layers": list(fit.sizes),
+        "loss": fit.loss.name,
         "parameters": fit.model.get_params(),
         "versions": versions(),
         "seconds": fit.seconds,

@@ -14,8 +14,9 @@ Examples
 ((3, 2), ('sugar', 'water'), [1, 0, 1], ('fig', 'plum'))
 """
 
+from deepnmf.reading.counts import has_counts
 from deepnmf.reading.dataset import Dataset, ReadingError, Recipe
 from deepnmf.reading.formats import SUFFIXES, read
 from deepnmf.reading.scales import SCALES, Scaling
 
-__all__ = ["SCALES", "SUFFIXES", "Dataset", "ReadingError", "Recipe", "Scaling", "read"]
+__all__ = ["SCALES", "SUFFIXES", "Dataset", "ReadingError", "Recipe", "Scaling", "has_counts", "read"]
