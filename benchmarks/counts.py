@@ -54,7 +54,7 @@ PROBLEMS = {
     "TDT2": Problem("tdt2_30", "y", tf_idf, "tf-idf"),
 }
 STARTS = {
-    None: ("Default initialization", "It is deterministic, so that the seeds change the k-means clusters only."),
+    None: ("Default initialization", "It hardly depends on the seed: the seeds change the k-means clusters above all."),
     "random": ("Random initialization", 'With `init="random"`, each seed is another fit. Data of few rows only.'),
 }
 HEAD = ["data", "classes", "loss", "fitted to", "NMI, codes", "NMI, shares", "seconds"]
