@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deepnmf.metrics import clustering_accuracy, error_rate, naive_precision, nmi, purity, sparseness
+from deepnmf.metrics import clustering_accuracy, error_rate, matched_cosine, naive_precision, nmi, purity, sparseness
 
 labels = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=25)
 
@@ -64,3 +64,27 @@ def test_sparseness_is_defined_at_its_limits():
     assert np.isnan(sparseness(np.zeros((2, 3))))
     assert sparseness([[-1.0, 0.0]]) == 1
     assert sparseness([[1.0, 0.0], [1.0, 0.0]], axis=0) == pytest.approx(0)
+
+
+@given(st.integers(1, 4), st.integers(1, 4), st.integers(0, 2**32 - 1))
+@settings(deadline=None)
+def test_matched_cosine_is_that_of_the_best_one_to_one_matching(n_found, n_true, seed):
+    rng = np.random.default_rng(seed)
+    found, true = rng.standard_normal((n_found, 5)), rng.standard_normal((n_true, 5))
+    cosines = [[a @ b / np.linalg.norm(a) / np.linalg.norm(b) for b in found] for a in true]
+    few, many = (cosines, n_found) if n_true <= n_found else (np.transpose(cosines), n_true)
+    best = max(sum(few[i][j] for i, j in enumerate(order)) for order in permutations(range(many), len(few)))
+    assert matched_cosine(found, true) == pytest.approx(best / n_true)
+
+
+def test_matched_cosine_ignores_order_and_scale_and_counts_what_is_missing_as_zero():
+    truth = np.eye(4)[:3]
+    assert matched_cosine(np.diag([1.0, 2, 3, 4])[::-1], truth) == pytest.approx(1)
+    assert matched_cosine(truth[:2], truth) == pytest.approx(2 / 3)
+    assert matched_cosine(np.vstack([truth[:2], np.zeros(4)]), truth) == pytest.approx(2 / 3)
+    assert matched_cosine(truth[[0, 0, 0]], truth) == pytest.approx(1 / 3)
+
+
+def test_features_of_another_length_than_the_truth_are_refused():
+    with pytest.raises(ValueError, match="features has 3 columns, but truth has 2: expected as many"):
+        matched_cosine(np.eye(3), np.eye(2))

@@ -1,4 +1,4 @@
-"""Metrics of codes and features: clustering scores and sparseness."""
+"""Metrics of codes and features: clustering scores, sparseness and agreement."""
 
 from typing import Any
 
@@ -7,9 +7,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
+from sklearn.preprocessing import normalize
 from sklearn.utils import check_array, check_consistent_length
 
-__all__ = ["clustering_accuracy", "error_rate", "naive_precision", "nmi", "purity", "sparseness"]
+__all__ = ["clustering_accuracy", "error_rate", "matched_cosine", "naive_precision", "nmi", "purity", "sparseness"]
 
 
 def clustering_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
@@ -150,6 +151,42 @@ def sparseness(array: ArrayLike, axis: int | None = 1) -> float:
     if not nonzero.any():
         return float("nan")
     return float(np.mean((np.sqrt(size) - l1[nonzero] / l2[nonzero]) / (np.sqrt(size) - 1)))
+
+
+def matched_cosine(features: ArrayLike, truth: ArrayLike) -> float:
+    """Mean cosine between true features and the features that they are matched with.
+
+    The matching is one-to-one, and has the largest sum of cosines. The scale and the order of features do not matter.
+
+    Parameters
+    ----------
+    features : array-like of shape (r, n_features)
+        Features in input space, such as ``model.features_[0]``. Zero vectors have cosine 0.
+    truth : array-like of shape (s, n_features)
+        The true features, or those of another fit. If there are more than `features`, those without a match count as 0;
+        if there are fewer, the remaining `features` are ignored.
+
+    Returns
+    -------
+    float in [-1, 1]
+
+    See Also
+    --------
+    deepnmf.datasets.make_hierarchy : Data with true features.
+
+    Examples
+    --------
+    >>> matched_cosine([[0.0, 2.0], [3.0, 4.0]], [[1.0, 0.0], [0.0, 1.0]])
+    0.8
+    """
+    found, true = (
+        normalize(check_array(array, dtype=np.float64, input_name=name))
+        for array, name in ((features, "features"), (truth, "truth"))
+    )
+    if found.shape[1] != true.shape[1]:
+        raise ValueError(f"features has {found.shape[1]} columns, but truth has {true.shape[1]}: expected as many.")
+    cosines = true @ found.T
+    return float(cosines[linear_sum_assignment(cosines, maximize=True)].sum() / len(true))
 
 
 def _counts(y_true: ArrayLike, y_pred: ArrayLike) -> NDArray[Any]:

@@ -1,6 +1,7 @@
-"""The benchmark data of the papers, read from a folder of `.npz` files or Deng Cai's `.mat` files.
+"""The benchmark data of the papers, and planted hierarchies.
 
-Nothing is downloaded unless requested, and no file is unpickled.
+Benchmark data are read from a folder of `.npz` files or Deng Cai's `.mat` files. Nothing is downloaded unless
+requested, and no file is unpickled.
 
 Examples
 --------
@@ -16,6 +17,7 @@ from collections.abc import Callable
 
 from sklearn.utils import Bunch
 
+from deepnmf.datasets.hierarchies import make_hierarchy
 from deepnmf.datasets.published import DATA_SETS, read
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "load_samson",
     "load_tdt2",
     "load_yale",
+    "make_hierarchy",
 ]
 
 Folder = str | os.PathLike[str] | None
