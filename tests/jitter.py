@@ -13,7 +13,7 @@ import pytest
 from scipy import sparse
 
 from deepnmf.engines.streaming import StreamedRows
-from deepnmf.models.factorization import Factorization
+from deepnmf.models import input_data
 
 SIZE = 1e-12
 SEED = int(os.environ.get("DEEPNMF_JITTER", "0"))
@@ -27,14 +27,14 @@ def install(seed: int) -> None:
 
     change = partial(jittered, seed=seed)
     checked_in_memory, read, check_dask_array = (
-        Factorization._checked_in_memory,
+        input_data._in_memory,
         StreamedRows._read,
         cluster.check_dask_array,
     )
 
     @wraps(checked_in_memory)
-    def in_memory(self, X, **how):
-        return change(checked_in_memory(self, X, **how))
+    def in_memory(*arguments):
+        return change(checked_in_memory(*arguments))
 
     @wraps(read)
     def from_file(self, block):
@@ -48,7 +48,7 @@ def install(seed: int) -> None:
             return X  # integers have no last digits to change, and other types are refused
         return X.astype(X.dtype if X.dtype == np.float32 else np.float64, copy=False).map_blocks(change)
 
-    Factorization._checked_in_memory, StreamedRows._read, cluster.check_dask_array = in_memory, from_file, on_cluster
+    input_data._in_memory, StreamedRows._read, cluster.check_dask_array = in_memory, from_file, on_cluster
 
 
 def jittered(X, seed: int):
