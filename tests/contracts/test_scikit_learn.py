@@ -21,6 +21,7 @@ OTHER_THINGS = re.compile(
     r"consistency$|non_negative_factorization|n_components_auto_no_h_update|w_h_not_used"
     r"|minibatch|mbnmf|initialize|beta_divergence|special_sparse_dot|underflow"
     r"|multiplicative_update_sparse|deprecation"
+    r"|parameter_checking"  # solver="cd" takes other losses here; test_bad_input.py has the other cases
     r"|sparse_input"  # replaced below: with a penalty on H alone, W grows without bound, and loses small entries
 )
 
