@@ -271,8 +271,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     def score(self, X: Matrix, y: object = None, entry_weight: EntryWeight = None) -> float:
         """Share of ‖X‖² that the model explains, 1 - ‖X - X̂‖² / ‖X‖², over the observed entries.
 
-        Under another loss than squared error it is the share of the deviance: of that beyond row total times column
-        share for counts, beyond the column means for others.
+        Under other losses: of the deviance beyond row total times column share for counts, else beyond column means.
 
         {rows}
         y : ignored
@@ -304,8 +303,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
         Returns
         -------
-        list of lists of (name, weight)
-            One list a feature, the heaviest first; names are the columns' where X had them.
+        list of lists of (name, weight), the heaviest first; names are the columns' where X had them
         """
         check_is_fitted(self)
         C = self.features_[layer_index(layer, len(self.factors_))]
@@ -329,10 +327,8 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         Parameters
         ----------
         {path}
-        X, y
-            Data to show the model at work on, and labels of its rows, if there are any.
-        **content
-            How it is shown, such as ``image_shape=(8, 8)``: see `deepnmf.report.write_report`.
+        X, y : data to show the model at work on, and labels of its rows, if there are any
+        **content : how it is shown, such as ``image_shape=(8, 8)``: see `deepnmf.report.write_report`
         """
         import deepnmf  # noqa: PLC0415 - models know nobody above them; the package hands its parts out by name
 
