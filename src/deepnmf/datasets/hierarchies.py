@@ -90,6 +90,7 @@ def make_hierarchy(
             H_1..H_m, of shape (n_samples, r_l), nonnegative. Each sample consists of one to three wholes of the top
             layer, and every whole is used.
         image_shape : (int, int) or None
+            None where samples are no images.
 
     Notes
     -----
