@@ -94,13 +94,13 @@ def _elastic_net(objective: Objective, name: str) -> ElasticNet:
     """L1 and L2 of codes and factors; other penalties have no sound form under a divergence."""
     if not objective.penalties:
         return FREE
-    (penalty,) = objective.penalties[:1]
-    if len(objective.penalties) > 1 or not isinstance(penalty, ElasticNet):
+    first, *others = objective.penalties
+    if others or not isinstance(first, ElasticNet):
         raise ValueError(
-            f"beta_loss={name!r} takes L1 and L2 penalties alone, and {type(penalty).__name__} is one of squared "
-            "error: use beta_loss='frobenius', or no penalty."
+            f"beta_loss={name!r} takes L1 and L2 penalties alone (alpha_W and alpha_H of NMF): use "
+            "beta_loss='frobenius', or penalty=None."
         )
-    return penalty
+    return first
 
 
 def _count_zeros(X_b: Block, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
@@ -108,12 +108,11 @@ def _count_zeros(X_b: Block, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], S
     return (), (np.asarray(sum(counts)),)
 
 
-def _totals(X_b: Block, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-    """Sums of rows and of columns, and the weights of columns."""
-    totals, columns, weights = np.empty((X_b.shape[0], 1)), np.zeros(X_b.shape[1]), np.zeros(X_b.shape[1])
-    for part, x, w in few_rows(X_b):
-        weighed = x if w is None else x * w
-        totals[part, 0] = weighed.sum(axis=1, dtype=np.float64)
-        columns += weighed.sum(axis=0, dtype=np.float64)
-        weights += len(x) if w is None else w.sum(axis=0, dtype=np.float64)
-    return (totals.astype(X_b.dtype),), (columns, weights)
+def _totals(X_b: Any, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+    """Sums of rows and of columns, and the weights of columns, without forming zeros of sparse rows."""
+    n, p = X_b.shape
+    if X_b.is_complete:
+        return (X_b @ np.ones((p, 1), X_b.dtype),), ((np.ones((1, n), X_b.dtype) @ X_b)[0], np.full(p, float(n)))
+    values, weights = X_b.weighted()
+    rows, columns, counted = (np.asarray(sums).ravel() for sums in (values.sum(1), values.sum(0), weights.sum(0)))
+    return (rows[:, None].astype(X_b.dtype),), (columns, counted)
