@@ -6,10 +6,10 @@ Not part of the library, see docs/decisions/0011-speed.md. Needs DEEPNMF_DATA.
 import time
 
 import numpy as np
+from benchmarks.speed.problems import PROBLEMS
 from scipy import linalg
 from sklearn.decomposition import NMF as ScikitNMF
 from sklearn.decomposition._nmf import _initialize_nmf
-from speed.problems import PROBLEMS
 
 from deepnmf.engines import Block, RowsInMemory, Workers
 from deepnmf.engines.blocks import Sizes

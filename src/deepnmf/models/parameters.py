@@ -79,10 +79,6 @@ TEXTS = {
             Start of each layer. None is "nndsvd", with random components above the rank. "custom" starts from the
             `factors` given to `fit`.
         """,
-    "free_init": """
-        init : {"svd", "kmeans", "random", "custom"}, default="svd"
-            Start of each layer. "custom" starts from the `factors` given to `fit`.
-        """,
     "solver": """
         solver : {"hals", "apg", "pg", "mu"}, default="hals"
             How a block is updated: "hals" is coordinate descent (Cichocki & Zdunek), "apg" Nesterov's projected
@@ -123,29 +119,10 @@ TEXTS = {
         warm_start : bool, default=False
             Whether `fit` starts from the factors of the fit before instead of `init`, when there was one.
         """,
-    "fitted": """
-        components_ : array of shape (r_m, n_features)
-            Features of the top layer in input space, with unit norm.
-        factors_ : list of arrays
-            Z_1..Z_m.
-        features_ : list of arrays
-            C_1..C_m, every layer's features in input space, with unit norm.
-        codes_ : list of arrays
-            Codes of the training rows; the last is the top layer's.
-        reconstruction_err_ : float
-            ‖X - X̂‖_F.
-        loss_curve_ : array of shape (n_iter_,)
-            ½‖X - X̂‖² plus penalties after each sweep of the fine-tuning.
-        """,
     "history": """
         n_iter_ : int
             Sweeps of the fine-tuning.
         stop_reason_ : {"decrease", "optimality", "max_iter", "interrupted", "on_sweep"}
-        """,
-    "certificate": """
-        kkt_residual_ : float
-            How far from a stationary point the result is: the largest relative projected gradient of the objective, as
-            in `NMF`, among the codes of the top layer and the factors.
         """,
     "n_features": """
         n_features_in_, feature_names_in_
