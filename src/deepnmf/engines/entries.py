@@ -14,6 +14,7 @@ from deepnmf.engines.protocol import Engine
 from deepnmf.kernels.poisson import Entries
 
 ENTRIES_TOGETHER = 2**15  # in a block at least: some milliseconds of work
+MOST_BLOCKS = 32  # as long as these have enough entries: each costs a call
 BY_COLUMNS = 4  # and so many for each column of the sums that a block may make
 
 
@@ -104,7 +105,8 @@ def _entries_before(X: Block) -> Array:
 
 
 def _equal_shares(before: Array, n_columns: int) -> list[slice]:
-    count = max(1, int(before[-1]) // max(ENTRIES_TOGETHER, BY_COLUMNS * n_columns))
+    count = int(before[-1]) // max(ENTRIES_TOGETHER, BY_COLUMNS * n_columns)
+    count = min(max(count, 1), MOST_BLOCKS)
     wanted = np.linspace(0, before[-1], count + 1)[1:-1]
     edges = np.unique([0, *np.searchsorted(before, wanted), len(before) - 1])
     return [slice(int(a), int(b)) for a, b in pairwise(edges)]

@@ -10,6 +10,8 @@ stop short of the minimum: g is concave in h, and convex in 1/h, so that the tan
 curve does. A row looks at all coordinates with x̂ as it is, and steps along those that are above 0 or want to be.
 """
 
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -28,7 +30,8 @@ class Entries(NamedTuple):
     weights: Array | None = None
 
 
-class CodesProblem(NamedTuple):
+@dataclass(frozen=True)
+class CodesProblem:
     """What all rows share: features with a row for each column of X, their sums, the prices of a code, and ε."""
 
     features: Array
@@ -36,6 +39,14 @@ class CodesProblem(NamedTuple):
     l1: float
     l2: float
     epsilon: float  # x̂ is at least this where it is divided by, or its logarithm taken
+
+    @cached_property
+    def by_feature(self) -> Array:
+        """The features with a row each, filled up by zeros; dense rows of all blocks share this copy."""
+        p, r = self.features.shape
+        rows = np.zeros((r, p + -p % LANES), self.features.dtype)
+        rows[:, :p] = self.features.T
+        return rows
 
 
 class Descended(NamedTuple):
@@ -86,12 +97,9 @@ def descend_dense_counts(
 ) -> Descended:
     """`descend_counts` for rows of an array: a row's zeros are left out before its steps."""
     kind = H.dtype.type
-    p, r = problem.features.shape
-    F = np.zeros((r, p + -p % LANES), H.dtype)
-    F[:, :p] = problem.features.T
     violation, fit = descend_dense(
-        X, problem.features, F, problem.sums, H, kind(problem.l1), kind(problem.l2), kind(problem.epsilon), n_passes,
-        rounds, tol * tol, np.empty((0, H.shape[1])) if M is None else M, measured,
+        X, problem.features, problem.by_feature, problem.sums, H, kind(problem.l1), kind(problem.l2),
+        kind(problem.epsilon), n_passes, rounds, tol * tol, np.empty((0, H.shape[1])) if M is None else M, measured,
     )  # fmt: skip
     return Descended(violation, fit)
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ class RowsProblem:
             return None
         return replace(self, features=self.features.astype(np.float32), sums=self.sums.astype(np.float32))
 
-    @property
+    @cached_property
     def counts(self) -> CodesProblem:
         """As the kernel takes it."""
         return CodesProblem(self.features, self.sums, self.l1, self.l2, self.divergence.epsilon)
@@ -130,6 +131,8 @@ class CoordinateStep:
 
     def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         """Move one block."""
+        if isinstance(X_b, Dense):
+            X_b = Dense(np.ascontiguousarray(X_b.X))  # columns are read twice, by steps and by what measures them
         steps = self.steps or self.problem
         H = np.array(rows[0], dtype=steps.features.dtype, order="C")
         M = np.zeros(self.problem.features.shape) if self.with_counts else None
