@@ -231,11 +231,12 @@ def stored_bytes(X: Matrix) -> int:
 
 
 def stored_rows(X: Matrix, part: slice) -> Matrix:
-    """Rows of a CSR matrix that share its values: slicing would copy them in every pass."""
+    """Rows of a CSR matrix that share its values: slicing would copy them in every pass, and so would a constructor."""
     begin, end = X.indptr[part.start], X.indptr[part.stop]
-    pointers = X.indptr[part.start : part.stop + 1] - begin
-    shape = (part.stop - part.start, X.shape[1])
-    return type(X)((X.data[begin:end], X.indices[begin:end], pointers), shape=shape, copy=False)
+    rows = type(X)((part.stop - part.start, X.shape[1]), dtype=X.dtype)
+    rows.data, rows.indices = X.data[begin:end], X.indices[begin:end]
+    rows.indptr = X.indptr[part.start : part.stop + 1] - begin
+    return rows
 
 
 def square(values: Array) -> float:

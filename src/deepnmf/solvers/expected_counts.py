@@ -79,8 +79,14 @@ def residual(chain: Chain, counts: Counts, penalty: ElasticNet) -> float:
 
 
 def _residual(chain: Chain, layer: int, pull: Array, counts: Counts, penalty: ElasticNet) -> float:
-    Z, push = chain.factors[layer], counts.push(chain, layer) + penalty.factor_l1
-    return relative_violation(Z, push + penalty.factor_l2 * Z - pull, push, (Z * pull).sum(axis=1, keepdims=True))
+    """A few rows at a time: arrays of the size of Z_1 would be as large as sparse data."""
+    factor, push, violation, size = chain.factors[layer], counts.push(chain, layer), 0.0, 0.0
+    for part in _some_rows(factor):
+        Z, own_push = factor[part], push[part] + penalty.factor_l1
+        slope = own_push + penalty.factor_l2 * Z - pull[part]
+        violation += square_violation(Z, slope, own_push, (Z * pull[part]).sum(axis=1, keepdims=True))
+        size += inner(own_push, own_push)
+    return math.sqrt(violation / (size or 1.0))
 
 
 @dataclass(frozen=True)
