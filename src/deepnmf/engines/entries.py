@@ -37,10 +37,13 @@ def rows_and_columns(engine: Engine) -> tuple[Engine, Engine] | None:
 
     None where rows are not in memory, or of a kind that has no columns at hand.
     """
-    if not isinstance(engine, RowsInMemory):
-        return None
-    columns = _transposed(engine._X)
-    return None if columns is None else (RowsByEntries(engine._X, engine), RowsByEntries(columns, engine))
+    columns = _transposed(engine._X) if isinstance(engine, RowsInMemory) else None
+    return None if columns is None else (rows_by_entries(engine), RowsByEntries(columns, engine))
+
+
+def rows_by_entries(engine: Engine) -> Engine:
+    """The rows cut by entries where they are in memory, else as they are."""
+    return RowsByEntries(engine._X, engine) if isinstance(engine, RowsInMemory) else engine
 
 
 def entry_parts(X_b: Block) -> Iterator[tuple[slice, Entries | Array]]:

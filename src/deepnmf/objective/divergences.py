@@ -13,6 +13,7 @@ import numpy as np
 from deepnmf.arrays import Array
 from deepnmf.objective.chain import Chain
 from deepnmf.objective.penalties import ElasticNet
+from deepnmf.objective.quadratic import inner
 
 NAMES = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
 EPSILON = float(np.finfo(np.float32).eps)  # scikit-learn's, for every precision
@@ -124,20 +125,28 @@ class Divergence:
         elif self.beta == 0:
             ratio = x * (1 / model if weights is not None else push)
             values = ratio - np.log(ratio) - 1
-        else:
-            values = model * (push / self.beta - pull / (self.beta - 1))
-            weights = None  # they are in the powers
+        else:  # weights are in the powers
+            return inner(model, push) / self.beta - inner(model, pull) / (self.beta - 1)
         return float(np.sum(values if weights is None else weights * values, dtype=np.float64))
 
     def powers(self, x: Array, model: Array, weights: Array | None) -> tuple[Array, Array]:
-        """W∘X∘X̂^(β-2) and W∘X̂^(β-1), by roots and products where there are some: powers take time."""
-        if self.beta == 0.5:
-            push = 1 / np.sqrt(model)
+        """W∘X∘X̂^(β-2) and W∘X̂^(β-1), by roots and products where there are some: powers and divisions take time."""
+        if self.beta == 2:
+            pull, push = x, model
+        elif self.beta == 3:
+            pull, push = x * model, np.square(model)
         elif self.beta == 1.5:
             push = np.sqrt(model)
+            pull = x / push
+        elif self.beta == 0.5:
+            push = 1 / np.sqrt(model)
+            pull = x * push / model
+        elif self.beta == 0:
+            push = 1 / model
+            pull = x * np.square(push)
         else:
-            push = model if self.beta == 2 else 1 / model if self.beta == 0 else model ** (self.beta - 1)
-        pull = x if self.beta == 2 else x * push / model
+            push = model ** (self.beta - 1)
+            pull = x * push / model
         return (pull, push) if weights is None else (weights * pull, weights * push)
 
     def reconstruction_error(self, divergence: float) -> float:

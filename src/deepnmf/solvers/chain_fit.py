@@ -62,7 +62,7 @@ class BoundChain(BoundProblem):
         loss = self.problem.loss
         descent = loss.descent(engine, self.objective, self.solver)
         first = descent.start(codes, chain, refined=start.warm or len(self.sizes) > 1)
-        state, history = self.tuned(descent.advance, first, run)
+        state, history = loss.settled(descent, *self.tuned(descent.advance, first, run))
         return state, history, loss.certificate(descent, state.codes, state.chain)
 
     def tuned(self, advance: Any, state: Any, run: Run) -> tuple[Any, History]:

@@ -17,7 +17,7 @@ from deepnmf.engines import Engine
 from deepnmf.objective import Chain, ElasticNet
 from deepnmf.objective.divergences import FREE, Divergence, penalty_value
 from deepnmf.solvers.descent import ROUNDING, extrapolated
-from deepnmf.solvers.divergence_state import MOST_PASSES, DivergenceState, raised, repeated
+from deepnmf.solvers.divergence_state import MOST_PASSES, ROUGH, DivergenceState, raised, repeated
 from deepnmf.solvers.divergence_steps import (
     CoordinateStep,
     RowsProblem,
@@ -27,7 +27,7 @@ from deepnmf.solvers.divergence_steps import (
 )
 from deepnmf.solvers.expected_counts import Counts, expect
 
-ROUGH = 1e-4  # a relative violation that single precision can still tell
+SETTLING_PASSES = 8
 
 
 class _Codes(NamedTuple):
@@ -89,6 +89,16 @@ class CoordinateSweeps:
             bold=state.bold and optimality > ROUGH,
         )
 
+    def settled(self, state: DivergenceState) -> DivergenceState:
+        """The same factors with codes near their best: those of a sweep were extrapolated before the factors moved."""
+        problem = self._codes_problem(state.chain)
+        step = CoordinateStep(problem, SETTLING_PASSES, measured=True)
+        (codes,), (code_sums, (_, fit, square)) = self.rows.sweep((state.codes,), step)
+        loss = float(fit) + self._constant + penalty_value(self.penalty, state.chain, float(code_sums.sum()), square)
+        if not loss < state.loss < math.inf:
+            return state
+        return replace(state, codes=codes, loss=loss, plain_codes=None, ahead=None)
+
     @staticmethod
     def _ahead(chain: Chain, state: DivergenceState) -> Chain:
         beta = state.momentum.beta if math.isfinite(state.loss) else 0.0
@@ -97,8 +107,7 @@ class CoordinateSweeps:
         return replace(chain, factors=(lowest, *(repeated(new, old, beta) for new, old in pairs)))
 
     def _move_codes(self, state: DivergenceState, chain: Chain) -> _Codes:
-        prices = self.penalty.codes_l1, self.penalty.codes_l2
-        problem = RowsProblem.of(chain.decoder(), self.divergence, *prices, self.rows.dtype)
+        problem = self._codes_problem(chain)
         plainly = state.plain_codes is None
         step = CoordinateStep(
             problem,
@@ -112,6 +121,10 @@ class CoordinateSweeps:
         counts = Counts.of(sums, *M_and_T)
         return _Codes(codes, plain, counts, float(square), relative(violation, self.rows, problem))
 
+    def _codes_problem(self, chain: Chain) -> RowsProblem:
+        prices = self.penalty.codes_l1, self.penalty.codes_l2
+        return RowsProblem.of(chain.decoder(), self.divergence, *prices, self.rows.dtype)
+
     def _move_lowest(self, chain: Chain, moved: _Codes, state: DivergenceState) -> tuple[Chain, float, float]:
         """Z_1, column by column, and the divergence there."""
         A, features, sums = chain.above(0), moved.codes, moved.counts.code_sums
@@ -122,5 +135,5 @@ class CoordinateSweeps:
         Z = np.ascontiguousarray(chain.factors[0].T, dtype=self.rows.dtype)
         step = CoordinateStep(problem, state.n_passes, measured=True, steps=problem.in_single if state.bold else None)
         (new,), (_, (violation, fit, _)) = self.columns.sweep((Z,), step)
-        chain = chain.with_factor(0, new.T.astype(np.float64))
+        chain = chain.with_factor(0, new.T.astype(np.float64, copy=False))
         return chain, float(fit) + self._constant, relative(violation, self.columns, problem)

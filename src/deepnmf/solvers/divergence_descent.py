@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from deepnmf.arrays import Array
 from deepnmf.engines import Engine
-from deepnmf.engines.entries import rows_and_columns
+from deepnmf.engines.entries import rows_and_columns, rows_by_entries
 from deepnmf.objective import Chain, ElasticNet
 from deepnmf.objective.divergences import FREE, Divergence
 from deepnmf.solvers.coordinate_sweeps import CoordinateSweeps
@@ -42,7 +42,7 @@ class DivergenceDescent:
         if both is not None:
             self._sweeps = CoordinateSweeps(*both, self.divergence, self.penalty)
         else:
-            self._sweeps = PassSweeps(self.engine, self.divergence, self.penalty, self.multiplies)
+            self._sweeps = PassSweeps(rows_by_entries(self.engine), self.divergence, self.penalty, self.multiplies)
 
     def start(self, codes: Array, chain: Chain, refined: bool = False) -> DivergenceState:
         """Begin at codes and factors, `refined` where these have been learned and not only guessed."""
@@ -51,3 +51,7 @@ class DivergenceDescent:
     def advance(self, state: DivergenceState) -> DivergenceState:
         """Make one sweep."""
         return self._sweeps.advance(state)
+
+    def settled(self, state: DivergenceState) -> DivergenceState:
+        """The same with codes that belong to its factors."""
+        return self._sweeps.settled(state)

@@ -14,6 +14,7 @@ from deepnmf.solvers.divergence_descent import DivergenceDescent
 from deepnmf.solvers.divergence_encoding import divergence_of, divergence_residual, encode_by_divergence
 from deepnmf.solvers.divergence_state import DivergenceState
 from deepnmf.solvers.divergence_steps import few_rows
+from deepnmf.solvers.loop import History
 from deepnmf.solvers.losses import FROBENIUS, Loss
 from deepnmf.solvers.steps import Solver
 
@@ -50,6 +51,13 @@ class BetaDivergence(Loss):
         """Coordinate steps on counts in memory, else passes over the rows; the solver is that of squared error."""
         penalty = _elastic_net(objective, self.name)
         return DivergenceDescent(engine, self.divergence, penalty, multiplies=self.multiplies)
+
+    def settled(
+        self, descent: DivergenceDescent, state: DivergenceState, history: History
+    ) -> tuple[DivergenceState, History]:
+        """With codes that belong to the last factors; the last loss is theirs."""
+        end = descent.settled(state)
+        return end, history if end is state else history.ending_with(end.loss)
 
     def certificate(self, descent: DivergenceDescent, codes: Array, chain: Chain) -> float:
         return divergence_residual(descent.engine, codes, chain, descent.divergence, descent.penalty)

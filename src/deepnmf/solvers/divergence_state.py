@@ -12,6 +12,7 @@ from deepnmf.solvers.descent import LIFT, Momentum
 MOST_PASSES = 2
 LIFT_OF_LEARNED = 1e-6
 STEADY = Momentum()
+ROUGH = 1e-4  # a relative violation that single precision can still tell
 FARTHEST = 4.0  # times what it was, up or down, is an entry extrapolated to by its ratio
 
 

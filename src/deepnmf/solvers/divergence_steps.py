@@ -21,7 +21,7 @@ from deepnmf.solvers.divergence_state import repeated
 from deepnmf.solvers.expected_counts import square_violation
 
 WIDEST = 2.0**30  # sums of features, up or down, whose squares are sound in single precision beside those of X
-ENTRIES_AT_ONCE, FEWEST_ROWS = 2**16, 16  # of X̂, which is formed a few rows at a time
+ENTRIES_AT_ONCE, FEWEST_ROWS = 2**15, 16  # of X̂, which is formed a few rows at a time
 
 
 @dataclass(frozen=True)
@@ -131,13 +131,16 @@ class CoordinateStep:
 
     def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         """Move one block."""
+        steps = self.steps
         if isinstance(X_b, Dense):
             X_b = Dense(np.ascontiguousarray(X_b.X))  # columns are read twice, by steps and by what measures them
-        steps = self.steps or self.problem
+        elif self.with_counts:  # which products find in dense rows; in others, a second look takes longer than it saves
+            steps = None
+        in_lower_precision, steps = steps is not None, steps or self.problem
         H = np.array(rows[0], dtype=steps.features.dtype, order="C")
         M = np.zeros(self.problem.features.shape) if self.with_counts else None
         extrapolates = len(rows) > 1 and self.beta > 0
-        apart = extrapolates or self.steps is not None  # what is measured is not what the steps end with
+        apart = extrapolates or in_lower_precision  # what is measured is not what the steps end with
         moved = descend_block(X_b, steps, H, self.n_passes, None if apart else M, self.measured and not apart)
         H = H.astype(rows[0].dtype, copy=False)
         new: tuple[Array, ...] = (H,)
@@ -183,7 +186,8 @@ class MultiplicativeStep:
             if len(rows) > 1:
                 h = repeated(h, rows[1][part], self.beta) if self.beta else h
             H[part] = h
-            model = np.maximum(h @ D, loss.epsilon)
+            model = h @ D
+            np.maximum(model, loss.epsilon, out=model)
             pull, push = loss.powers(x, model, weights)
             P += h.T @ pull
             Q += h.T @ push
@@ -213,7 +217,8 @@ class MultiplicativeStep:
 
     def _moved(self, h: Array, D: Array, x: Array, weights: Array | None) -> tuple[Array, float, float]:
         loss, l1, l2 = self.problem.divergence, self.problem.l1, self.problem.l2
-        model = np.maximum(h @ D, loss.epsilon)
+        model = h @ D
+        np.maximum(model, loss.epsilon, out=model)
         pull, push = (part @ D.T for part in loss.powers(x, model, weights))
         price, totals = push + l1, (h * pull).sum(axis=1, keepdims=True)
         violation = square_violation(h, price + l2 * h - pull, price, totals)

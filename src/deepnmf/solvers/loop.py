@@ -62,6 +62,10 @@ class History:
     losses: tuple[float, ...]
     stop_reason: str
 
+    def ending_with(self, loss: float) -> "History":
+        """The same with another last loss."""
+        return History((*self.losses[:-1], loss), self.stop_reason)
+
 
 @dataclass
 class Run:

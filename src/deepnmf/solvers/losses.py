@@ -15,7 +15,7 @@ from deepnmf.solvers.certificate import kkt_residual
 from deepnmf.solvers.coupled_descent import CoupledDescent
 from deepnmf.solvers.descent import ChainDescent
 from deepnmf.solvers.encoding import encode_rows, residual_norm
-from deepnmf.solvers.loop import Descent
+from deepnmf.solvers.loop import Descent, History
 from deepnmf.solvers.observed_descent import ObservedDescent
 from deepnmf.solvers.steps import HALS, Solver
 
@@ -40,6 +40,10 @@ class Loss(ABC):
     @abstractmethod
     def descent(self, engine: Engine, objective: Objective, solver: Solver) -> Descent[Any]:
         """What makes the sweeps of a fit."""
+
+    def settled(self, descent: Any, state: Any, history: History) -> tuple[Any, History]:
+        """The last state of a descent as it is handed out, and the history that belongs to it."""
+        return state, history
 
     @abstractmethod
     def certificate(self, descent: Any, codes: Array, chain: Chain) -> float:

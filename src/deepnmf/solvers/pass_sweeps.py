@@ -19,12 +19,13 @@ from deepnmf.engines import Engine
 from deepnmf.objective import Chain, ElasticNet
 from deepnmf.objective.divergences import FREE, Divergence, penalty_value
 from deepnmf.solvers.descent import ROUNDING
-from deepnmf.solvers.divergence_state import MOST_PASSES, DivergenceState, raised, repeated
+from deepnmf.solvers.divergence_state import MOST_PASSES, ROUGH, DivergenceState, raised, repeated
 from deepnmf.solvers.divergence_steps import (
     CoordinateStep,
     MultiplicativeStep,
     RowsProblem,
     constant,
+    is_sound_in_single,
     relative,
 )
 from deepnmf.solvers.expected_counts import Counts, Ratios, expect, multiplied
@@ -60,12 +61,8 @@ class PassSweeps:
         codes, chain = raised(codes, chain, refined)
         self._constant = constant(self.engine, self.divergence)
         n_passes = MOST_PASSES if refined else 1
-        return DivergenceState(
-            self.engine.as_rows(codes),
-            chain,
-            n_passes=n_passes,
-            bold=not self.multiplies and self.divergence.exponent < 1,
-        )
+        bold = is_sound_in_single(self.engine) if self._counts else self.divergence.exponent < 1
+        return DivergenceState(self.engine.as_rows(codes), chain, n_passes=n_passes, bold=bold and not self.multiplies)
 
     def advance(self, state: DivergenceState) -> DivergenceState:
         """Make one sweep; one that rose is taken back."""
@@ -89,8 +86,12 @@ class PassSweeps:
             ahead=self._ahead(chain, state),
             momentum=state.momentum.after_descent(),
             n_passes=state.more_passes,
-            bold=state.bold,
+            bold=state.bold and not (self._counts and optimality <= ROUGH),
         )
+
+    def settled(self, state: DivergenceState) -> DivergenceState:
+        """The state itself: its codes have just moved with its factors."""
+        return state
 
     @property
     def _counts(self) -> bool:
@@ -115,12 +116,13 @@ class PassSweeps:
 
     def _pass(self, codes: Array, before: Array | None, chain: Chain, state: DivergenceState) -> Pass:
         if self._counts:
-            return self._counting(codes, chain, state.n_passes)
+            return self._counting(codes, chain, state)
         return self._multiplying(codes, codes if before is None else before, chain, state)
 
-    def _counting(self, codes: Array, chain: Chain, n_passes: int) -> Pass:
+    def _counting(self, codes: Array, chain: Chain, state: DivergenceState) -> Pass:
         problem = self._problem(chain)
-        step = CoordinateStep(problem, n_passes, with_counts=True, measured=True)
+        steps = problem.in_single if state.bold else None
+        step = CoordinateStep(problem, state.n_passes, with_counts=True, measured=True, steps=steps)
         (new,), (code_sums, (violation, fit, square), *M_and_T) = self.engine.sweep((codes,), step)
         loss = float(fit) + self._constant + penalty_value(self.penalty, chain, float(code_sums.sum()), float(square))
         return Pass(new, None, loss, Counts.of(code_sums, *M_and_T), relative(violation, self.engine, problem))

@@ -68,6 +68,7 @@ class LayerwisePlan:
             stage=f"layer {number}",
             on_sweep=self.on_sweep,
         )
+        state, history = self.loss.settled(descent, state, history)
         return state.codes, state.chain.factors[0], history
 
     def encoded(self, rows: Engine, Z: Array, theta: float, objective: Objective) -> Array:
