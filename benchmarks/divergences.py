@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from benchmarks.divergence_peers import run_peers
 from benchmarks.page import described, machine, table
 from benchmarks.speed.timing import geometric_mean, in_seconds
 from scipy import sparse
@@ -178,6 +179,23 @@ def deep_costs() -> list[list[str]]:
     return [*rows, *([f"a fit of {name}", in_seconds(value)] for name, value in fits.items())]
 
 
+def beside_peers(name: str, repeats: int) -> list[list[str]]:
+    """Rows: what each peer has after 200 iterations on dense data, and when our fit is there."""
+    problem = PROBLEMS[name]
+    X, beta = problem.data(), problem.beta
+    if sparse.issparse(X):
+        return []
+    W, H = _initialize_nmf(X, problem.rank, init="nndsvda", random_state=0)
+    ours(X, W, H, beta, -np.inf, 2)  # compile
+    rows = []
+    for peer, (seconds, loss) in run_peers(X, W, H, beta, ITERATIONS).items():
+        own = min((ours(X, W, H, beta, loss, MOST_SWEEPS) for _ in range(repeats)), key=lambda run: run.seconds)
+        times = f"{seconds / own.seconds:.0f}" if own.loss <= loss else "never there"
+        rows.append([name, peer, in_seconds(seconds), f"{loss:.7g}", in_seconds(own.seconds), times])
+    return rows
+
+
+PEERS_HEAD = ["problem", "package", f"{ITERATIONS} iterations", "its loss", "ours", "times sooner"]
 HEAD = [
     "problem",
     "scikit-learn `mu` (processor)",
@@ -198,12 +216,16 @@ def main() -> None:
     parser.add_argument(
         "--threads", type=int, help="of both; with 1, processor seconds mean something on a busy machine"
     )
+    parser.add_argument("--peers", action="store_true", help="torchnmf and nn-fac on dense problems, instead")
     parser.add_argument("--deep", action="store_true", help="what depth costs, instead")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     print(f"{machine()} {described()}\n", flush=True)
     if options.deep:
         print(table(["", "seconds"], deep_costs()))
+        return
+    if options.peers:
+        print(table(PEERS_HEAD, [row for name in options.names for row in beside_peers(name, options.repeats)]))
         return
     rows, counts = [], []
     for name in options.names:
