@@ -173,7 +173,7 @@ def test_the_loss_is_drawn_after_each_sweep():
 
 def test_a_loss_other_than_squared_error_is_named():
     assert plot_loss(nmf()).axes[0].get_ylabel() == "loss"
-    model = nmf().set_params(beta_loss="kullback-leibler")
+    model = nmf().set_params(beta_loss="kullback-leibler").fit(X)
     assert plot_loss(model).axes[0].get_ylabel() == "loss (Kullback-Leibler divergence)"
 
 

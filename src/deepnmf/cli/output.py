@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from deepnmf.cli.results import TimedFit
-    from deepnmf.plotting.model_loss import ModelLoss
+    from deepnmf.objective.divergences import Divergence
     from deepnmf.report import LayerScore
 
 OnSweep = Callable[[int, float], object]
@@ -238,7 +238,7 @@ def print_scores(messages: Messages, fits: Sequence["TimedFit"], scores: Mapping
 
 def _error_captions(fits: Sequence["TimedFit"]) -> list[str]:
     """Explain the errors and the sparseness; one line for each loss, with its models if there are several losses."""
-    models: dict[ModelLoss, list[str]] = {}
+    models: dict[Divergence, list[str]] = {}
     for fit in fits:
         models.setdefault(fit.loss, []).append(fit.name)
     lines = [ERROR_CAPTION if loss.is_squared_error else f"error: √(2d), d is the {loss.title}" for loss in models]

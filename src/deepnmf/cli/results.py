@@ -18,7 +18,7 @@ from deepnmf.cli.result_writer import write_codes, write_json, write_table
 if TYPE_CHECKING:
     from deepnmf.arrays import Array
     from deepnmf.cli.output import Messages
-    from deepnmf.plotting.model_loss import ModelLoss
+    from deepnmf.objective.divergences import Divergence
     from deepnmf.reading import Dataset, Recipe, Scaling
     from deepnmf.report import LayerScore
     from deepnmf.report.display import Display
@@ -43,11 +43,10 @@ class TimedFit:
         return command_name(type(self.model))
 
     @property
-    def loss(self) -> "ModelLoss":
+    def loss(self) -> "Divergence":
         """The loss of the model."""
-        from deepnmf.plotting.model_loss import ModelLoss
-
-        return ModelLoss.of(self.model)
+        divergence: Divergence = self.model._learned.divergence
+        return divergence
 
     @property
     def sizes(self) -> tuple[int, ...]:

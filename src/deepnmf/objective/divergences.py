@@ -16,6 +16,7 @@ from deepnmf.objective.penalties import ElasticNet
 from deepnmf.objective.quadratic import inner
 
 NAMES = {"frobenius": 2.0, "kullback-leibler": 1.0, "itakura-saito": 0.0}
+TITLES = {2.0: "squared error", 1.0: "Kullback-Leibler divergence", 0.0: "Itakura-Saito divergence"}
 EPSILON = float(np.finfo(np.float32).eps)  # scikit-learn's, for every precision
 FREE = ElasticNet(0.0, 0.0, 0.0, 0.0)
 ROOT_STEPS = 60  # Newton steps, of which a handful is usual
@@ -62,6 +63,23 @@ class Divergence:
         return next((name for name, beta in NAMES.items() if beta == self.beta), f"{self.beta:g}")
 
     @property
+    def title(self) -> str:
+        """The name in a sentence."""
+        return TITLES.get(self.beta, f"beta divergence with β = {self.beta:g}")
+
+    @property
+    def error_text(self) -> str:
+        """What the reconstruction error is."""
+        if self.is_squared_error:
+            return "Frobenius norm of the data minus the reconstruction"
+        return f"√(2d), d is the {self.title} of the data from the reconstruction"
+
+    @property
+    def is_squared_error(self) -> bool:
+        """Whether it is ½‖X - X̂‖²."""
+        return self.beta == NAMES["frobenius"]
+
+    @property
     def is_kl(self) -> bool:
         """Whether zeros of X count through sums of X̂ alone."""
         return self.beta == 1
@@ -104,6 +122,18 @@ class Divergence:
         own = np.where(counted, x_there**beta - beta * x_there * y_there ** (beta - 1), 0.0)
         floored = np.maximum(y, self.epsilon) if beta < 1 else y
         return (own + (beta - 1) * floored**beta) / (beta * (beta - 1))
+
+    def of_rows(self, X: Array, Y: Array) -> Array:
+        """Σ d(x|y) of each row over the observed entries; NaN is unobserved."""
+        observed = ~np.isnan(X)
+        if self.is_squared_error:
+            return 0.5 * np.asarray(np.nansum(np.square(X - Y), axis=1))
+        if self.is_kl:  # logarithms of the counts above 0 only
+            rows, columns = np.nonzero(X > 0)
+            x, y = X[rows, columns], np.asarray(Y, dtype=np.float64)[rows, columns]
+            above = np.bincount(rows, self.each(x, y) - y, minlength=len(X))
+            return np.asarray(above + np.sum(Y, axis=1, where=observed, dtype=np.float64))
+        return np.asarray(np.sum(self.each(X, Y), axis=1, where=observed))
 
     def constant(self, x: Array, weights: Array | None = None) -> float:
         """The part of the divergence that X̂ has none in, which fits leave out: d(x|x̂) = fit(x, x̂) + constant(x)."""
@@ -193,6 +223,9 @@ class Divergence:
             if np.all(step <= 1e-14 * ratio):
                 break
         return ratio
+
+
+SQUARED_ERROR = Divergence(NAMES["frobenius"])
 
 
 def expected_root(counts: Array, push: Array, l1: float, l2: float) -> Array:

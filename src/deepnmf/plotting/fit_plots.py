@@ -9,7 +9,6 @@ from threadpoolctl import threadpool_limits
 from deepnmf.arrays import Array, Matrix
 from deepnmf.labels import UNKNOWN
 from deepnmf.models.factorization import Factorization
-from deepnmf.plotting.model_loss import ModelLoss
 from deepnmf.plotting.sample_groups import ClassNames, Groups, label_or_cluster_groups
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def plot_loss(model: Factorization) -> "Figure":
         panel.set_yscale("log")
     panel.xaxis.set_major_locator(MaxNLocator(integer=True))
     panel.set_xlabel("sweep", fontsize=LABEL_SIZE)
-    loss = ModelLoss.of(model)
+    loss = model._learned.divergence
     panel.set_ylabel("loss" if loss.is_squared_error else f"loss ({loss.title})", fontsize=LABEL_SIZE)
     title = f"{type(model).__name__}: {model.n_iter_} sweeps, stopped by {model.stop_reason_}"
     panel.set_title(title, loc="left", fontsize=TITLE_SIZE)

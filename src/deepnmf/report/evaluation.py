@@ -1,7 +1,7 @@
 """A fitted model evaluated on data: codes, errors and scores of every layer, and groups of the samples."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any
@@ -14,8 +14,8 @@ from deepnmf.arrays import Array, Matrix
 from deepnmf.masks import with_holes
 from deepnmf.metrics import clustering_accuracy, nmi, sparseness
 from deepnmf.models.factorization import Factorization
+from deepnmf.objective.divergences import Divergence
 from deepnmf.plotting.hierarchy_plot import ImageShape, check_image_shape
-from deepnmf.plotting.model_loss import ModelLoss
 from deepnmf.plotting.sample_groups import (
     ClassNames,
     Groups,
@@ -76,7 +76,7 @@ def _sliceable(X: Any) -> Any:
 class Divergences:
     """d(X, X̂) of every layer by the loss of the model, and of a model without features, over the observed entries."""
 
-    loss: ModelLoss
+    loss: Divergence
     of_layers: Array
     of_baseline: float
     baseline: Callable[[Array], Array]
@@ -84,13 +84,13 @@ class Divergences:
     @classmethod
     def of(cls, model: Any, rows: Rows, codes: list[Array]) -> "Divergences":
         """Compute them in one pass over X; losses other than squared error take another one for the baseline."""
-        loss = ModelLoss.of(model)
-        baseline = loss.baseline(X for _, X in rows.blocks())
+        loss = model._learned.divergence
+        baseline = _baseline(loss, (X for _, X in rows.blocks()))
         of_layers, of_baseline = np.zeros(len(codes)), 0.0
         for block, X in rows.blocks():
-            of_baseline += float(loss.row_divergences(X, baseline(X)).sum())
+            of_baseline += float(loss.of_rows(X, baseline(X)).sum())
             for layer, H in enumerate(codes):
-                of_layers[layer] += loss.row_divergences(X, model.decode(H[block], layer)).sum()
+                of_layers[layer] += loss.of_rows(X, model.decode(H[block], layer)).sum()
         return cls(loss, of_layers, of_baseline, baseline)
 
     @property
@@ -100,9 +100,27 @@ class Divergences:
 
     def unexplained(self, X: Array, rebuilt: Array) -> Array:
         """Return the error of each row: ‖x - x̂‖ / ‖x‖ for squared error, otherwise the share of its deviance."""
-        without = self.loss.row_divergences(X, self.baseline(X))
-        shares = self.loss.row_divergences(X, rebuilt) / np.where(without > 0, without, 1)
+        without = self.loss.of_rows(X, self.baseline(X))
+        shares = self.loss.of_rows(X, rebuilt) / np.where(without > 0, without, 1)
         return np.sqrt(shares) if self.loss.is_squared_error else shares
+
+
+def _baseline(loss: Divergence, blocks: Iterable[Array]) -> Callable[[Array], Array]:
+    """Return the reconstruction by a model without features, which `score` compares with, as a function of rows.
+
+    It is zero for squared error, row total times column share for Kullback-Leibler, otherwise the column means.
+    """
+    if loss.is_squared_error:
+        return np.zeros_like
+    totals, weights = 0.0, 0.0
+    for X in blocks:
+        totals, weights = totals + np.nansum(X, axis=0), weights + np.count_nonzero(~np.isnan(X), axis=0)
+
+    def reconstruction(X: Array) -> Array:
+        rows, columns = loss.baseline(np.nansum(X, axis=1), np.asarray(totals), np.asarray(weights))
+        return np.broadcast_to(columns, X.shape) if rows is None else np.outer(rows, columns)
+
+    return reconstruction
 
 
 # -------------------------------------------------------------------------------------------- scores
@@ -175,7 +193,7 @@ def scores_of(
             layer=layer + 1,
             size=len(C),
             loss=loss.name,
-            error=loss.error(float(divergences.of_layers[layer])),
+            error=loss.reconstruction_error(float(divergences.of_layers[layer])),
             sparseness=sparseness(C),
             **_clustering(codes[layer], labels),
         )
@@ -227,7 +245,7 @@ class Evaluation:
         )
 
     @property
-    def loss(self) -> ModelLoss:
+    def loss(self) -> Divergence:
         """The loss of the model."""
         return self.divergences.loss
 

@@ -26,16 +26,6 @@ class BetaDivergence(Loss):
     divergence: Divergence
     multiplies: bool = False  # whether all updates are scikit-learn's multiplicative ones
 
-    @property
-    def name(self) -> str:
-        """scikit-learn's name, or the number where it has none."""
-        return self.divergence.name
-
-    @property
-    def degree(self) -> float:
-        """β."""
-        return self.divergence.degree
-
     def check(self, engine: Engine, objective: Objective) -> None:
         """Refuse penalties other than L1 and L2, and zeros where they are infinitely far from any X̂."""
         _elastic_net(objective, self.name)

@@ -15,6 +15,7 @@ from deepnmf.engines import Engine
 from deepnmf.labels import described_classes
 from deepnmf.objective import Activation, Chain, CodePenalty
 from deepnmf.objective.chain import inverse_norms
+from deepnmf.objective.divergences import Divergence
 from deepnmf.solvers.activated_encoding import ActivatedEncoder
 from deepnmf.solvers.encoding import decoded_residual_norm
 from deepnmf.solvers.losses import Loss
@@ -61,6 +62,11 @@ class LinearChain:
     def top(self) -> int:
         """The index of the top layer."""
         return self.chain.depth - 1
+
+    @property
+    def divergence(self) -> Divergence:
+        """What the fit has minimized beside its penalties."""
+        return self.loss.divergence
 
     def features(self) -> list[Array]:
         """Every layer's features in input space, with unit norm."""

@@ -10,6 +10,7 @@ from typing import Any
 from deepnmf.arrays import Array
 from deepnmf.engines import Engine
 from deepnmf.objective import Chain, CodePenalty, Objective
+from deepnmf.objective.divergences import SQUARED_ERROR, Divergence
 from deepnmf.solvers.batch_learning import Memory, learn_batch
 from deepnmf.solvers.certificate import kkt_residual
 from deepnmf.solvers.coupled_descent import CoupledDescent
@@ -23,15 +24,17 @@ from deepnmf.solvers.steps import HALS, Solver
 class Loss(ABC):
     """d(X, X̂), a sum over the observed entries."""
 
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """As scikit-learn's `beta_loss` has it."""
+    divergence: Divergence
 
     @property
-    @abstractmethod
+    def name(self) -> str:
+        """As scikit-learn's `beta_loss` has it."""
+        return self.divergence.name
+
+    @property
     def degree(self) -> float:
         """The q of d(s X, s X̂) = s^q d(X, X̂), by which losses and weights of penalties change with the units."""
+        return self.divergence.degree
 
     def check(self, engine: Engine, objective: Objective) -> None:
         """Refuse data or penalties that the loss cannot take."""
@@ -80,8 +83,7 @@ class Loss(ABC):
 class Frobenius(Loss):
     """½‖X - X̂‖²: blocks are quadratic, and X is seen through HᵀX, HᵀH and Hᵀ1 alone."""
 
-    name = "frobenius"
-    degree = 2.0
+    divergence = SQUARED_ERROR
 
     def descent(self, engine: Engine, objective: Objective, solver: Solver) -> ChainDescent:
         """Sweeps whose rows are coupled or not, much of them observed or little."""

@@ -15,6 +15,7 @@ from deepnmf.labels import UNKNOWN, KnownLabels, described_classes, one_hot, res
 from deepnmf.layout import Arrays, Expected, Layout
 from deepnmf.objective import Chain, Known
 from deepnmf.objective.chain import inverse_norms
+from deepnmf.objective.divergences import SQUARED_ERROR, Divergence
 from deepnmf.objective.network_energy import Network, Pooling
 from deepnmf.objective.penalties import weight_in_units
 from deepnmf.objective.terms import Labels
@@ -60,6 +61,11 @@ class LearnedNetwork:
     def residual(self, engine: Engine, codes: Array, layer: int) -> float:
         """‖X - X̂‖_F for codes of a layer."""
         return residual_norm(engine, codes, self.decoders[layer])
+
+    @property
+    def divergence(self) -> Divergence:
+        """Squared error."""
+        return SQUARED_ERROR
 
     def baseline(self, engine: Engine) -> float:
         """‖X‖², the square of the error that a model without any feature has."""

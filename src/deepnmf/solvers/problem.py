@@ -10,6 +10,7 @@ from deepnmf.checks import check_start, check_start_array, check_warm_start, fac
 from deepnmf.engines import Engine
 from deepnmf.layout import Arrays, Layout
 from deepnmf.objective import Known, UnresolvedPenalty
+from deepnmf.objective.divergences import Divergence
 from deepnmf.solvers.loop import History, Run
 
 
@@ -24,6 +25,11 @@ class Learned(Protocol):
     @property
     def unit(self) -> float:
         """What the data were divided by in the fit."""
+        ...
+
+    @property
+    def divergence(self) -> Divergence:
+        """What the fit has minimized beside its penalties."""
         ...
 
     def features(self) -> list[Array]:

@@ -16,6 +16,7 @@ from deepnmf.labels import UNKNOWN, KnownLabels, described_classes, one_hot, res
 from deepnmf.layout import Arrays, Expected, Layout
 from deepnmf.objective import ACTIVATIONS, Activation, Known
 from deepnmf.objective.chain import inverse_norms
+from deepnmf.objective.divergences import SQUARED_ERROR, Divergence
 from deepnmf.objective.layer_stack import LayerStack
 from deepnmf.objective.two_sided_model import TwoSided
 from deepnmf.solvers.encoding import decoded_residual_norm
@@ -86,6 +87,11 @@ class LearnedTwoSided:
     def residual(self, engine: Engine, codes: Array, layer: int) -> float:
         """‖X - X̂‖_F for codes of a layer."""
         return decoded_residual_norm(engine, codes, lambda H: self.decode(H, layer))
+
+    @property
+    def divergence(self) -> Divergence:
+        """Squared error."""
+        return SQUARED_ERROR
 
     def baseline(self, engine: Engine) -> float:
         """‖X‖², the square of the error that a model without any feature has."""
