@@ -27,7 +27,7 @@ from deepnmf.solvers.divergence_steps import (
 )
 from deepnmf.solvers.expected_counts import Counts, expect
 
-SETTLING_PASSES = 8
+SETTLING_PASSES = 4
 
 
 class _Codes(NamedTuple):
@@ -92,7 +92,8 @@ class CoordinateSweeps:
     def settled(self, state: DivergenceState) -> DivergenceState:
         """The same factors with codes near their best: those of a sweep were extrapolated before the factors moved."""
         problem = self._codes_problem(state.chain)
-        step = CoordinateStep(problem, SETTLING_PASSES, measured=True)
+        steps = problem.in_single if state.bold else None
+        step = CoordinateStep(problem, SETTLING_PASSES, measured=True, steps=steps)
         (codes,), (code_sums, (_, fit, square)) = self.rows.sweep((state.codes,), step)
         loss = float(fit) + self._constant + penalty_value(self.penalty, state.chain, float(code_sums.sum()), square)
         if not loss < state.loss < math.inf:
