@@ -33,6 +33,7 @@ from deepnmf.solvers.divergence_descent import DivergenceDescent
 
 ITERATIONS = 200
 PATIENCE = 300  # seconds for these, else as many iterations as fit
+SHORT = 20  # seconds of a run that is repeated as ours are; others on the machine disturb short ones
 MOST_SWEEPS, LAST_SWEEPS = 400, 100
 FLOOR = 1e-6  # of the mean, added to spectra: silence has no logarithm
 
@@ -124,7 +125,10 @@ def compared(name: str, repeats: int) -> tuple[list[str], float, float]:
     problem = PROBLEMS[name]
     X, beta = problem.data(), problem.beta
     W, H = _initialize_nmf(X, problem.rank, init="nndsvda", random_state=0)
-    other = theirs(X, W, H, beta)
+    others = [theirs(X, W, H, beta)]
+    while len(others) < repeats and others[0].seconds < SHORT:
+        others.append(theirs(X, W, H, beta))
+    other = min(others, key=lambda run: run.seconds)
     best = []
     for fit in (ours, by_rows):
         fit(X, W, H, beta, -np.inf, 2)  # compile
