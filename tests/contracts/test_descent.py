@@ -121,7 +121,6 @@ def test_stopping_does_not_depend_on_the_quality_of_the_start(theta):
     [
         DeepNSNMF((8, 4), theta=0.0),
         DeepNSNMF((20, 8, 4), theta=(0.1, 0.3, 0.5)),
-        SparseDeepNMF((8, 4), penalty="R", code_penalty=0.1),
         DeepSemiNMF((8, 4)),
         DeepSemiNMF((4, 8), init="random"),
     ],
@@ -156,7 +155,7 @@ def test_on_sweep_is_called_after_every_sweep_and_can_stop_the_fit():
 def test_a_one_sided_penalty_changes_sparseness_and_not_only_the_scale(penalty, sizes):
     X = data(n=100, p=40, rank=8, noise=0.3)
     measured = []
-    for weight in (0.0, 0.05, 0.5):
+    for weight in (0.0, 0.01, 0.1):
         model = SparseDeepNMF(sizes, penalty=penalty, feature_penalty=weight, code_penalty=weight, random_state=0).fit(
             X
         )

@@ -27,7 +27,7 @@ def penalties(name, depth):
     return {
         "none": (),
         "L": (UnitScaleSquaredL1Features(MU[:depth]),),
-        "R": (TopScaleSquaredL1Codes(LAM),),
+        "R": (TopScaleSquaredL1Codes((LAM,) * depth),),
         "RL1": (SquaredL1Features(MU[:depth]), SquaredL1Codes(LAM)),
         "RL2": (SquaredL1Features(MU[:depth]), RidgeCodes(LAM)),
     }[name]
