@@ -64,7 +64,7 @@ class Penalty(UnresolvedPenalty):
     is_relative = False  # whether its weights are shares of ½‖X‖², measured at the start of a fit
 
     def resolved(self, known: Known, depth: int) -> Sequence["Penalty"]:
-        """The penalty itself, with a weight for each layer."""
+        """The penalty itself, with a weight for each layer; none if it weighs nothing."""
         return (self,)
 
     def of_layer(self, layer: int) -> Sequence["Penalty"]:
@@ -127,7 +127,8 @@ class LayerPenalty(Penalty):
     is_relative = True
 
     def resolved(self, known: Known, depth: int) -> Sequence[Self]:
-        return (replace(self, weights=per_layer(self.weights, depth, self.parameter, 0, np.inf)),)
+        weights = per_layer(self.weights, depth, self.parameter, 0, np.inf)
+        return (replace(self, weights=weights),) if any(weights) else ()
 
     def on_lower_codes(self, layer: int) -> Self:
         """The same penalty on the codes of one layer, which are a problem of their own."""
