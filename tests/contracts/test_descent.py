@@ -54,7 +54,12 @@ def test_fitted_attributes_agree_with_each_other(model):
 
 def has_unit_features(model):
     """With penalties, NMF keeps the scale of scikit-learn; features of a nonlinear model are decoded unit codes."""
-    return not getattr(model, "alpha_W", 0) and is_linear(model)
+    return not getattr(model, "alpha_W", 0) and is_linear(model) and has_unit_norm(model)
+
+
+def has_unit_norm(model):
+    """Whether it is the codes that carry the scale."""
+    return getattr(model, "code_scale", "norm") == "norm"
 
 
 @pytest.mark.parametrize("model", [m for m in VARIANTS if has_unit_features(m)], ids=name_of)
@@ -163,11 +168,12 @@ def test_a_one_sided_penalty_changes_sparseness_and_not_only_the_scale(penalty, 
     assert measured[0] < measured[1] < measured[2]
 
 
-def has_homogeneous_activation(model):
-    return isinstance(model, SparseDeepNMF | DeepSemiNMF) and model.activation in ("square", "relu")
+def has_unit_rows(model):
+    is_homogeneous = isinstance(model, SparseDeepNMF | DeepSemiNMF) and model.activation in ("square", "relu")
+    return is_homogeneous and has_unit_norm(model)
 
 
-@pytest.mark.parametrize("model", [m for m in VARIANTS if has_homogeneous_activation(m)], ids=name_of)
+@pytest.mark.parametrize("model", [m for m in VARIANTS if has_unit_rows(m)], ids=name_of)
 def test_factors_have_unit_rows_below_a_homogeneous_activation(model):
     for Z in fitted(model, data()).factors_:
         norms = np.linalg.norm(Z, axis=1)

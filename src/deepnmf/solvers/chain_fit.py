@@ -171,6 +171,8 @@ class BoundChain(BoundProblem):
         """Bring the result into the scale and the units that are handed out."""
         chain, scales = self.scaled(state.chain)
         codes, penalties = state.codes, self.code_penalties(state.chain)
+        if self.problem.code_scale == "rms":
+            scales = self.rms_scales(codes, chain, scales)
         codes /= scales[-1].astype(codes.dtype)
         penalties = [_rescaled(penalty, scale) for penalty, scale in zip(penalties, scales, strict=True)]
         if not any(chain.theta):  # scaling commutes with the chain: let the factors have it
@@ -204,6 +206,16 @@ class BoundChain(BoundProblem):
         if self.problem.keeps_scale:
             return chain, [np.ones(len(Z)) for Z in chain.factors]
         return chain, [inverse_norms(chain.decoder(layer)) for layer in range(chain.depth)]
+
+    def rms_scales(self, codes: Array, chain: Chain, scales: Sequence[Array]) -> list[Array]:
+        """What codes of each layer are divided by to have unit root mean square over the rows of the fit.
+
+        Below the top these are the chain's own codes, H A_l: others are not at hand.
+        """
+        K = np.asarray(codes.T @ codes, dtype=np.float64) / len(codes)
+        above = [chain.above(layer) for layer in range(chain.depth)]
+        squares = [np.diag(K) if A is None else np.einsum("ij,ij->j", A, K @ A) for A in above]
+        return [_roots(square, scale) for square, scale in zip(squares, scales, strict=True)]
 
     def code_penalties(self, chain: Chain) -> list[CodePenalty]:
         """The penalties of every layer's codes, in the scale in which the chain was optimized."""
@@ -251,6 +263,10 @@ class BoundActivatedChain(BoundChain):
     def scaled(self, chain: Chain) -> tuple[Chain, list[Array]]:
         """The chain with the scale between its layers that the activation allows."""
         return scaled_below(chain, self.activation)
+
+    def rms_scales(self, codes: Array, chain: Chain, scales: Sequence[Array]) -> list[Array]:
+        """Of the top codes alone: values below an activation have the scale that it gives them."""
+        return [*scales[:-1], _roots(np.square(codes, dtype=np.float64).mean(axis=0), scales[-1])]
 
     def learned(self, codes: Array, *parts: Any) -> LinearChain:
         """What was learned, with the codes of some training rows."""
@@ -312,6 +328,11 @@ def scaled_below(chain: Chain, activation: Activation) -> tuple[Chain, list[Arra
     if activation.degree is not None and not any(chain.theta):
         chain = chain.with_unit_rows_below(activation.degree)
     return chain, [*(np.ones(len(Z)) for Z in chain.factors[:-1]), inverse_norms(chain.smoothed(chain.depth - 1))]
+
+
+def _roots(squares: Array, scales: Array) -> Array:
+    """Root mean squares; codes of a feature that no row has keep the scale of its norm."""
+    return np.where(squares > 0, np.sqrt(squares), scales)
 
 
 def _rescaled(penalty: CodePenalty, scale: Array) -> CodePenalty:

@@ -69,6 +69,8 @@ class ChainProblem(Problem):
         Whether all layers are fitted together at last.
     keeps_scale : bool
         Whether features and codes are handed out in the scale in which they were optimized.
+    code_scale : {"norm", "rms"}
+        Whether features are handed out at unit norm, or codes at unit root mean square; without smoothing only.
     root_codes : bool
         Whether the top codes are handed out as their square roots.
     **others
@@ -87,6 +89,7 @@ class ChainProblem(Problem):
     gradient_drop: float = 0.0
     fine_tuning: bool = True
     keeps_scale: bool = False
+    code_scale: str = "norm"
     root_codes: bool = False
 
     # ------------------------------------------------------------------------------ what data it takes
