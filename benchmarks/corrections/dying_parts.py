@@ -15,46 +15,32 @@ def rows():
     """One line a form of the model."""
     for problem in PROBLEMS:
         X, y = problem.data()
-        held_out = "" if problem.chooses else "held out"
-        start = DeepNSNMF(problem.sizes, theta=THETA, random_state=0, max_iter=1, tol=0).fit(X)
-        published = DeepNSNMF(problem.sizes, theta=THETA, random_state=0).fit(X)
-        alone = DeepNSNMF(problem.sizes, theta=(0, THETA), random_state=0).fit(X)
-        for name, model in (
-            ("published", published),
-            ("over living rows", over_living_rows(X, published)),
-            ("θ_1 = 0", alone),
-        ):
-            n_dead = problem.sizes[0] - len(model.factors_[0]) + model.n_dead_[0]
-            found = f"{explained(model, X):.2f}", f"{accuracy(model.codes_[-1], y):.3f}"
-            yield problem.name, held_out, name, n_dead, f"{effective_theta(problem.sizes[0], n_dead, name):.2f}", *found
-        for name in ("published, by L-BFGS", "unit rows, by L-BFGS"):
-            H, Z2, Z1, loss = by_lbfgs(X, start, name.startswith("unit"))
-            codes = H * np.linalg.norm(smooth(Z2, THETA) @ smooth(Z1, THETA), axis=1)
-            n_dead = int(np.sum(np.linalg.norm(Z2, axis=0) * np.linalg.norm(Z1, axis=1) < 1e-6 * np.linalg.norm(Z2)))
-            share = 100 * (1 - 2 * loss / sqnorm(X))
-            yield (
-                problem.name,
-                held_out,
-                name,
-                n_dead,
-                f"{effective_theta(problem.sizes[0], n_dead, name):.2f}",
-                f"{share:.2f}",
-                f"{accuracy(codes, y):.3f}",
-            )
+        for name, (Z1, Z2), share, codes in forms(X, problem.sizes):
+            n_dead = problem.sizes[0] - np.count_nonzero(np.any(Z1, axis=1))
+            n_unused = problem.sizes[0] - np.count_nonzero(np.any(Z1, axis=1) & np.any(Z2, axis=0))
+            figures = n_dead, n_unused, f"{share:.2f}", f"{accuracy(codes, y):.3f}"
+            yield problem.name, "" if problem.chooses else "held out", name, *figures
 
 
-def effective_theta(size, n_dead, name) -> float:
-    """The θ' of the living rows: where S is over all rows, those that die take smoothing with them."""
-    if name in ("over living rows", "θ_1 = 0") or name.startswith("unit"):
-        return 0.0 if name == "θ_1 = 0" else THETA
-    kept = THETA * (size - n_dead) / size
-    return kept / (1 - THETA + kept)
+def forms(X, sizes):
+    """The name, the factors, the share explained and the codes of each form."""
+    common = {"layer_sizes": sizes, "random_state": 0}
+    published = DeepNSNMF(theta=THETA, **common).fit(X)
+    plain_below = DeepNSNMF(theta=(0, THETA), **common).fit(X)
+    models = {"published": published, "S over living rows": over_living_rows(X, published), "θ_1 = 0": plain_below}
+    for name, model in models.items():
+        yield name, model.factors_, explained(model, X), model.codes_[-1]
+    start = DeepNSNMF(theta=THETA, max_iter=1, tol=0, **common).fit(X)
+    for name in ("published, by L-BFGS", "unit rows, by L-BFGS"):
+        H, Z2, Z1, loss = by_lbfgs(X, start, has_unit_rows=name.startswith("unit"))
+        codes = H * np.linalg.norm(smooth(Z2, THETA) @ smooth(Z1, THETA), axis=1)
+        yield name, (Z1, Z2), 100 * (1 - 2 * loss / sqnorm(X)), codes
 
 
 def over_living_rows(X, model):
     """Leave the dead rows out and go on, until nothing dies any more: S is then over the living ones alone."""
     for _ in range(ROUNDS):
-        alive = np.any(model.factors_[0], axis=1) & np.any(model.factors_[1], axis=0)
+        alive = np.any(model.factors_[0], axis=1)
         if alive.all() or not alive.any():
             return model
         Z1, Z2 = model.factors_[0][alive], model.factors_[1][:, alive]
@@ -100,4 +86,4 @@ def by_lbfgs(X, start, has_unit_rows):
 
 def page() -> str:
     """The table."""
-    return table(("data", "", f"model, θ = {THETA}", "dead parts", "θ of the living", "explained", "accuracy"), rows())
+    return table(("data", "", f"model, θ = {THETA}", "dead parts", "dead or unused", "explained", "accuracy"), rows())
