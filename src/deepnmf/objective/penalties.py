@@ -145,7 +145,7 @@ class LayerPenalty(Penalty):
         pairs = zip(np.atleast_1d(self.weights).tolist(), units[type(self).__name__], strict=True)
         return replace(self, weights=tuple(weight * unit for weight, unit in pairs))
 
-    def _sum(self, chain: Chain, stats: Statistics) -> float:
+    def value(self, chain: Chain, stats: Statistics) -> float:
         return sum(self._of(layer) * term for layer, term in enumerate(self.terms(chain, stats)))
 
     def _of(self, layer: int) -> float:
@@ -168,9 +168,6 @@ class SquaredL1Features(LayerPenalty):
     def terms(self, chain: Chain, stats: Statistics) -> list[float]:
         return [0.5 * float(np.square(Z.sum(axis=1)).sum()) for Z in chain.factors]
 
-    def value(self, chain: Chain, stats: Statistics) -> float:
-        return self._sum(chain, stats)
-
 
 @dataclass(frozen=True)
 class UnitScaleSquaredL1Features(SquaredL1Features):
@@ -184,9 +181,9 @@ class UnitScaleSquaredL1Features(SquaredL1Features):
         return CodePenalty(np.diag(self._top * np.square(chain.factors[-1].sum(axis=1))))
 
     def on_factor(self, chain: Chain, layer: int, stats: Statistics) -> FactorTerms:
-        weight = self._of(layer)
-        top = layer == chain.depth - 1
-        return FactorTerms(row_sums=weight * (np.diag(stats.K) if top else np.ones(len(chain.factors[layer]))))
+        if layer < chain.depth - 1:
+            return super().on_factor(chain, layer, stats)
+        return FactorTerms(row_sums=self._top * np.diag(stats.K))
 
     def terms(self, chain: Chain, stats: Statistics) -> list[float]:
         *below, _ = super().terms(chain, stats)
@@ -252,8 +249,7 @@ class UnitScaleSquaredL1Codes(TopCodesPenalty):
 
     def _majorizer(self, chain: Chain, stats: Statistics) -> Array:
         c = self._scale(chain)
-        ratio = np.divide(stats.K @ c, c, out=np.zeros_like(c), where=c > 0)
-        return np.diag(self._top * ratio)
+        return np.diag(self._top * np.divide(stats.K @ c, c, out=np.zeros_like(c), where=c > 0))
 
     def term(self, chain: Chain, stats: Statistics) -> float:
         c = self._scale(chain)
@@ -289,7 +285,7 @@ class TopScaleSquaredL1Codes(UnitScaleSquaredL1Codes):
         return [*(0.5 * float(np.vdot(Z, Z)) for Z in chain.factors[:-1]), self.term(chain, stats)]
 
     def value(self, chain: Chain, stats: Statistics) -> float:
-        return self._sum(chain, stats)
+        return LayerPenalty.value(self, chain, stats)
 
     def _scale(self, chain: Chain) -> Array:
         return np.asarray(np.linalg.norm(chain.factors[-1], axis=1))
