@@ -102,7 +102,8 @@ def test_a_penalized_model_transforms_with_its_penalty():
     X = data()
     model = SparseDeepNMF((8, 4), penalty="R", code_penalty=0.5, random_state=0).fit(X)
     C = model.components_
-    expected = solve_rows(C @ C.T + 0.5 * np.ones((4, 4)), X @ C.T)
+    weight = 0.5 * model._learned.penalty_units["UnitScaleSquaredL1Codes"][-1]
+    expected = solve_rows(C @ C.T + weight * np.ones((4, 4)), X @ C.T)
     assert np.allclose(model.transform(X), expected, atol=1e-8)
 
 

@@ -12,6 +12,7 @@ from sklearn.neighbors import kneighbors_graph
 
 from catalogue import data, is_linear, name_of
 from deepnmf import GNMF, NMF, WSF, WSFMA, DeepSemiNMF, DeepWSF, DiscriminantNMF, SemiNMF
+from deepnmf.objective import ACTIVATIONS, ActivatedObjective, Chain, GraphPenalty, Statistics
 from deepnmf.objective.graphs import ClassMeans, EdgeGraph, FisherScatter, LabelGraph, label_graph, symmetric
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -241,3 +242,22 @@ def test_wrong_labels_graphs_and_weights_are_refused(model, given, kind, sentenc
     with pytest.raises(kind, match=sentence):
         model.fit(**({"X": data()} | given))
     assert not hasattr(model, "components_")
+
+
+@pytest.mark.parametrize("layer", [0, 1, 2])
+@pytest.mark.parametrize("activation", ["square", "relu"])
+def test_a_graph_below_a_homogeneous_activation_does_not_see_scale_that_moves_between_layers(activation, layer):
+    rng, f = np.random.default_rng(0), ACTIVATIONS[activation]
+    chain = Chain.of([rng.standard_normal(shape) for shape in ((6, 8), (5, 6), (4, 5))], nonnegative=False)
+    scales = [rng.uniform(0.1, 10, len(Z)) for Z in chain.factors[:-1]]
+    X, H = rng.random((20, 8)), rng.random((20, 4))
+    graph = GraphPenalty(LabelGraph(ClassMeans(np.arange(20) % 3)), 0.5, layer)
+    objective = ActivatedObjective(f, (graph,))
+
+    def value(chain):
+        V = objective.rows(chain, X.dtype).values_below(H)
+        lowest = Statistics(V[0].T @ X, V[0].T @ V[0], V[0].sum(axis=0), np.sum(X**2))
+        roughness = np.einsum("ij,ij->j", V[layer], graph.graph.product(V[layer]))
+        return objective.value(chain, lowest, lowest, [roughness])
+
+    assert value(chain.with_row_norms(scales, f.degree)) == pytest.approx(value(chain), rel=1e-9)

@@ -37,9 +37,12 @@ class Comparison:
     start: Callable[[Array, np.random.Generator], Start]
     oracle: Callable[[Array, Array, list[Array]], Run]
     signed: bool = False
+    settings: Callable[[Array, Array, list[Array]], dict[str, Any]] | None = None  # that hang on the start
 
     def library_losses(self, X: Array, H: Array, factors: list[Array]) -> Array:
         model = self.estimator.set_params(init="custom", max_iter=N_ITER, tol=0)
+        if self.settings is not None:
+            model.set_params(**self.settings(X, H, factors))
         if isinstance(model, NMF):
             return model.fit(X, W=H, H=factors[0]).loss_curve_
         return model.fit(X, factors=factors, codes=H).loss_curve_
@@ -75,15 +78,36 @@ def sparse(depth: int, penalty: str | None, weight: float) -> Comparison:
     sizes, each = DEPTHS[depth], (weight,) * depth
 
     def start(X: Array, rng: np.random.Generator) -> Start:
-        return sparse_deep_nmf.pretrain(
+        H, factors = sparse_deep_nmf.pretrain(
             X, sizes, penalty, each, each, N_PRETRAIN, N_INNER, lambda Y, rank: balanced_pair(rng, Y, rank)
         )
+        return with_unit_features(H, factors)
 
     def oracle(X: Array, H: Array, factors: list[Array]) -> Run:
         return sparse_deep_nmf.fine_tune(X, H, factors, penalty, each, each, N_ITER, N_INNER)
 
-    model = SparseDeepNMF(sizes, penalty=penalty, feature_penalty=weight, code_penalty=weight)
-    return Comparison(f"SparseDeepNMF-{depth}-{penalty}-{weight:g}", model, start, oracle)
+    def shares(X: Array, H: Array, factors: list[Array]) -> dict[str, Any]:
+        """The published weights as the library has them, shares of ½‖X‖² at the start."""
+        on_factor, on_codes = sparse_deep_nmf.on_factor(penalty, weight), sparse_deep_nmf.on_codes(penalty, weight)
+        terms = [sparse_deep_nmf.term_value(on_factor, Z) for Z in factors]
+        whole = 0.5 * np.sum(X**2)
+        return {
+            "feature_penalty": [term / whole for term in terms],
+            "code_penalty": sparse_deep_nmf.term_value(on_codes, H) / whole,
+        }
+
+    model = SparseDeepNMF(sizes, penalty=penalty)
+    return Comparison(f"SparseDeepNMF-{depth}-{penalty}-{weight:g}", model, start, oracle, settings=shares)
+
+
+def with_unit_features(H: Array, factors: list[Array]) -> Start:
+    """The same chain with rows of unit norm in every C_l."""
+    scaled, norms = [], np.ones(factors[0].shape[1])
+    for Z in factors:
+        below = Z * norms
+        norms = np.linalg.norm(sparse_deep_nmf.product([*scaled, below]), axis=1)
+        scaled.append(below / norms[:, None])
+    return H * norms, scaled
 
 
 def free(depth: int, signed: bool) -> Comparison:

@@ -27,7 +27,7 @@ def penalties(name, depth):
     return {
         "none": (),
         "L": (UnitScaleSquaredL1Features(MU[:depth]),),
-        "R": (TopScaleSquaredL1Codes(LAM),),
+        "R": (TopScaleSquaredL1Codes((LAM,) * depth),),
         "RL1": (SquaredL1Features(MU[:depth]), SquaredL1Codes(LAM)),
         "RL2": (SquaredL1Features(MU[:depth]), RidgeCodes(LAM)),
     }[name]
@@ -76,7 +76,9 @@ def case(activation, depth, penalty, nonnegative, graphs=(), n=6, p=5):
         upper = {f"Z{i}": slope.gradient for i, slope in enumerate(slopes, start=2)}
         return {
             "H": rows.evaluate(H, F)[1],
-            "Z1": objective.lowest_block(chain, objective.held(lowest, seen.roughness), top).gradient(chain.factors[0]),
+            "Z1": objective.lowest_block(chain, objective.held(chain, lowest, seen.roughness), top).gradient(
+                chain.factors[0]
+            ),
         } | upper
 
     return Case(arrays, value, gradients)

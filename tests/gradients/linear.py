@@ -35,7 +35,7 @@ def penalties(depth):
         "the same with codes of unit norm": (UnitScaleSquaredL1Features(MU[:depth]),),
         "squared L1 of codes": (SquaredL1Codes(LAM),),
         "the same with features of unit norm": (UnitScaleSquaredL1Codes(LAM),),
-        "the same with rows of the top factor": (TopScaleSquaredL1Codes(LAM),),
+        "the same with rows of the top factor": (TopScaleSquaredL1Codes((LAM,) * depth),),
         "ridge of codes": (RidgeCodes(LAM),),
         "elastic net": (ElasticNet(0.1, 0.2, 0.3, 0.4),),
         **{

@@ -1,7 +1,7 @@
 from typing import ClassVar, Literal
 
 from deepnmf.models.factorization import Factorization
-from deepnmf.models.parameters import Constraints, FreeInit, KeepCodes, RandomStateLike, SolverName, one_of
+from deepnmf.models.parameters import CodeScale, Constraints, FreeInit, KeepCodes, RandomStateLike, SolverName, one_of
 from deepnmf.solvers.chain_problem import ChainProblem
 from deepnmf.solvers.problem import Layerwise
 
@@ -28,6 +28,7 @@ class DeepSemiNMF(Factorization):
     {tol}
     {pretraining}
     {output}
+    {code_scale}
     {run}
 
     Attributes
@@ -80,6 +81,7 @@ class DeepSemiNMF(Factorization):
         pretrain_tol: float = 1e-4,
         output_layer: int = -1,
         keep_codes: KeepCodes = "top",
+        code_scale: CodeScale = "norm",
         random_state: RandomStateLike = None,
         verbose: int = 0,
         warm_start: bool = False,
@@ -94,6 +96,7 @@ class DeepSemiNMF(Factorization):
         self.pretrain_tol = pretrain_tol
         self.output_layer = output_layer
         self.keep_codes = keep_codes
+        self.code_scale = code_scale
         self.random_state = random_state
         self.verbose = verbose
         self.warm_start = warm_start
@@ -112,4 +115,5 @@ class DeepSemiNMF(Factorization):
             tol=self.tol,
             output_layer=self.output_layer,
             keep_codes=self.keep_codes,
+            code_scale=self.code_scale,
         )

@@ -14,8 +14,8 @@ class DeepWSF(Factorization):
     ½‖X - g(··· g(H_m Z_m) ···) Z_1‖² + ½ Σ_l λ_l Tr(H̃_lᵀ L_l H̃_l) with H̃_m = H_m >= 0 and H̃_l = g(H̃_{l+1} Z_{l+1}):
     codes of layer l are alike where its attribute is the same. These are the chain's own codes, so that each layer's
     labels shape the factors; in the paper's Algorithm 2 those of lower layers act in pre-training only. Features count
-    at unit norm, or the codes would only shrink. Layers are pre-trained by `WSF`. Without labels, or with λ = 0, it is
-    `DeepSemiNMF`.
+    at unit norm, or the codes would only shrink; below "square" and "relu" so do the rows of every factor below. Layers
+    are pre-trained by `WSF`. Without labels, or with λ = 0, it is `DeepSemiNMF`.
 
     ``fit(X, y)`` takes labels of shape (n_samples, n_layers), one attribute a layer from the data upwards; -1, None and
     NaN are unknown ones, a column of them is no graph. A single column belongs to the top layer.

@@ -22,6 +22,7 @@ Init = Literal["nndsvd", "nndsvda", "nndsvdar", "random", "custom"] | None
 FreeInit = Literal["svd", "kmeans", "random", "custom"]
 SolverName = Literal["hals", "apg", "pg", "mu"]
 KeepCodes = Literal["top", "all"]
+CodeScale = Literal["norm", "rms"]
 RandomStateLike = int | RandomState | None
 
 Constraints = dict[str, list[Any]]
@@ -57,6 +58,7 @@ CONSTRAINTS: Constraints = {
     "pretrain_tol": [WEIGHT],
     "output_layer": [Integral],
     "keep_codes": [one_of("top", "all")],
+    "code_scale": [one_of("norm", "rms")],
     "graph_weights": [Real, "array-like"],
     "label_graph": [one_of("binary", "rbf", "dot")],
     "label_weight": [WEIGHT],
@@ -111,6 +113,12 @@ TEXTS = {
             The layer whose codes `transform` gives.
         keep_codes : {"top", "all"}, default="top"
             Whether `codes_` holds the top layer's codes or every layer's.
+        """,
+    "code_scale": """
+        code_scale : {"norm", "rms"}, default="norm"
+            "norm": features have unit norm, and codes carry the scale. "rms": codes have unit root mean square over the
+            rows of the last fit, and features carry the scale; below the top layer of a linear chain these are the
+            chain's own codes, H_m Z_m ··· Z_{l+1}, and below an activation only the top layer is scaled.
         """,
     "run": """
         random_state : int, RandomState or None, default=None

@@ -1,7 +1,7 @@
 from typing import ClassVar
 
 from deepnmf.models.factorization import Factorization
-from deepnmf.models.parameters import Constraints, FreeInit, RandomStateLike, SolverName, one_of
+from deepnmf.models.parameters import CodeScale, Constraints, FreeInit, RandomStateLike, SolverName, one_of
 from deepnmf.solvers.chain_problem import ChainProblem
 
 
@@ -21,6 +21,7 @@ class SemiNMF(Factorization):
         How the codes are updated; the factor is exact least squares.
     {max_iter}
     {tol}
+    {code_scale}
     {run}
 
     Attributes
@@ -50,6 +51,7 @@ class SemiNMF(Factorization):
         solver: SolverName = "hals",
         max_iter: int = 200,
         tol: float = 1e-4,
+        code_scale: CodeScale = "norm",
         random_state: RandomStateLike = None,
         verbose: int = 0,
         warm_start: bool = False,
@@ -59,6 +61,7 @@ class SemiNMF(Factorization):
         self.solver = solver
         self.max_iter = max_iter
         self.tol = tol
+        self.code_scale = code_scale
         self.random_state = random_state
         self.verbose = verbose
         self.warm_start = warm_start
@@ -73,4 +76,5 @@ class SemiNMF(Factorization):
             solver=self.solver,
             max_iter=self.max_iter,
             tol=self.tol,
+            code_scale=self.code_scale,
         )

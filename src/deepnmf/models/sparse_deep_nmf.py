@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 from deepnmf.models.factorization import Factorization
 from deepnmf.models.parameters import Constraints, Init, KeepCodes, RandomStateLike, SolverName, one_of
 from deepnmf.objective import (
-    Penalty,
+    LayerPenalty,
     RidgeCodes,
     SquaredL1Codes,
     SquaredL1Features,
@@ -20,8 +20,8 @@ from deepnmf.solvers.problem import Layerwise
 class SparseDeepNMF(Factorization):
     """X ≈ H_m Z_m ··· Z_1, all nonnegative, with penalties that make parts or codes sparse (Guo & Zhang, 2019).
 
-    DNMF (no penalty) and its four sparse variants: layer by layer first, each with its own penalty, then all
-    factors and the codes in turn.
+    DNMF (no penalty) and its four sparse variants: layer by layer first, without penalties, then all factors and the
+    codes in turn with these.
 
     Parameters
     ----------
@@ -35,11 +35,14 @@ class SparseDeepNMF(Factorization):
         None is DNMF. "L" makes every layer's features sparse, ½ Σ μ_l Σ_j ‖Z_l[j, :]‖₁². "R" makes codes sparse,
         ½ λ Σ_i ‖H[i, :]‖₁². "RL1" does both. "RL2" makes features sparse and codes smooth, ½ λ ‖H‖².
         "L" and "R" alone hold the other side at unit norm, or the penalty would only move the scale.
-    feature_penalty : float or sequence of float, default=0.01
-        μ, one number or one a layer; for "L", "RL1", "RL2".
-    code_penalty : float or sequence of float, default=0.01
-        λ, one number or one a layer; for "R", "RL1", "RL2". Fine-tuning uses the top layer's; those below
-        act in the pre-training and the lower codes of "R".
+    feature_penalty : float or sequence of float, default=0.03
+        μ, one number or one a layer; for "L", "RL1", "RL2". Weights mean the same on any data: after the pre-training,
+        which is without penalties, the term of a layer is its weight times ½‖X‖², with features of unit norm. A fit
+        that goes on (`warm_start`, `partial_fit`) keeps the units that the first one has measured.
+    code_penalty : float or sequence of float, default=0.03
+        λ, one number or one a layer, in the same units; for "R", "RL1", "RL2". Fine-tuning uses the top layer's. With
+        "R" those below act on the lower codes; below an activation they hold ½ λ_l ‖Z_l‖², l < m, which is not in the
+        paper: otherwise Z_l would grow and all that enters the activation shrink.
     {init}
     solver : {"hals", "apg", "pg", "mu"}, default="hals"
         "apg" is the paper's. Below an activation it updates Z_1; codes and upper factors make gradient steps there.
@@ -77,7 +80,7 @@ class SparseDeepNMF(Factorization):
     >>> from deepnmf.metrics import sparseness
     >>> X = load_digits().data / 16
     >>> plain = SparseDeepNMF((40, 10), random_state=0).fit(X)
-    >>> sparse = SparseDeepNMF((40, 10), penalty="L", feature_penalty=1, random_state=0).fit(X)
+    >>> sparse = SparseDeepNMF((40, 10), penalty="L", random_state=0).fit(X)
     >>> bool(sparseness(sparse.components_) > sparseness(plain.components_))
     True
     """
@@ -97,8 +100,8 @@ class SparseDeepNMF(Factorization):
         activation: Literal["identity", "square", "tanh", "sigmoid", "softplus"] = "identity",
         root_codes: bool = False,
         penalty: Literal["L", "R", "RL1", "RL2"] | None = None,
-        feature_penalty: float | Sequence[float] = 0.01,
-        code_penalty: float | Sequence[float] = 0.01,
+        feature_penalty: float | Sequence[float] = 0.03,
+        code_penalty: float | Sequence[float] = 0.03,
         init: Init = None,
         solver: SolverName = "hals",
         beta_loss: float | str = "frobenius",
@@ -132,7 +135,6 @@ class SparseDeepNMF(Factorization):
         self.warm_start = warm_start
 
     def _problem(self) -> ChainProblem:
-        below = "L" if self.penalty in ("RL1", "RL2") else self.penalty  # (22): there no penalty is on lower codes
         lower_codes = self._penalties("R") if self.penalty == "R" and self.activation == "identity" else ()
         return ChainProblem(
             sizes=self.layer_sizes,
@@ -143,7 +145,7 @@ class SparseDeepNMF(Factorization):
             lower_code_penalties=lower_codes,  # (20)
             init=self.init,
             random_state=self.random_state,
-            pretraining=Layerwise(self.pretrain_max_iter, self.pretrain_tol, self._penalties(below)),
+            pretraining=Layerwise(self.pretrain_max_iter, self.pretrain_tol),
             solver=self.solver,
             max_iter=self.max_iter,
             tol=self.tol,
@@ -152,9 +154,9 @@ class SparseDeepNMF(Factorization):
             keep_codes=self.keep_codes,
         )
 
-    def _penalties(self, variant: str | None) -> Sequence[Penalty]:
+    def _penalties(self, variant: str | None) -> Sequence[LayerPenalty]:
         mu, lam = self.feature_penalty, self.code_penalty
-        variants: dict[str | None, Sequence[Penalty]] = {
+        variants: dict[str | None, Sequence[LayerPenalty]] = {
             None: (),
             "L": (UnitScaleSquaredL1Features(mu),),  # (14)
             "R": (UnitScaleSquaredL1Codes(lam),),  # (18), the top layer's term

@@ -19,6 +19,8 @@ from deepnmf.objective.layer_stack import AtLevels, Backward, LayerStack, Trace
 from deepnmf.objective.penalties import CodePenalty, Penalized, Penalty
 from deepnmf.objective.quadratic import FactorTerms, Quadratic, inner
 
+FAINTEST = 1e-24  # of the largest squared norm: a row below it stays where it is
+
 
 class Slope(NamedTuple):
     """The gradient in a factor, and a measure of curvature for each of its entries (Gauss-Newton, diagonal)."""
@@ -117,7 +119,9 @@ class ActivatedRows:
 class ActivatedObjective(Penalized):
     """½‖X - V_1 Z_1‖² + penalties. Penalties see the codes' scale against Z_m alone: no other one is free to move.
 
-    Graphs are on the values of any layer, ½ λ Σ_k ‖Z_l[k, :]‖² (V_lᵀLV_l)_kk: V_l could shrink while Z_l grows.
+    Graphs are on the values of any layer, ½ λ Σ_k s_l[k] (V_lᵀLV_l)_kk with s_l[k] = ‖Z_l[k, :]‖²: V_l could shrink
+    while Z_l grows. Where f(a u) = a^q f(u), scale passes between the layers too, and values count as with unit rows in
+    every factor from Z_1 to Z_l: s_l[k] = Σ_j Z_l[k, j]² s_{l-1}[j]^(1/q).
     """
 
     activation: Activation
@@ -144,10 +148,10 @@ class ActivatedObjective(Penalized):
 
     def pulls(self, chain: Chain, values: Sequence[Array], products: Sequence[Array]) -> tuple[Pull, ...]:
         """The graphs' majorizers at values V_l, with their products L V_l, for all rows."""
-        found = []
+        found, scales = [], self._square_scales(chain)
         for penalty, V, LV in zip(self.graphs.penalties, values, products, strict=True):
             d = penalty.graph.curvature.astype(V.dtype)
-            scale = penalty.weight * _square_norms(chain.factors[penalty.layer])
+            scale = penalty.weight * scales[penalty.layer]
             found.append(Pull(chain.depth - 1 - penalty.layer, d, d[:, None] * V - LV, scale.astype(V.dtype)))
         return tuple(found)
 
@@ -159,22 +163,42 @@ class ActivatedObjective(Penalized):
         Z = chain.factors[0]
         fit = 0.5 * lowest.sqnorm - inner(lowest.M, Z) + 0.5 * inner(lowest.K, Z @ Z.T)
         priced = sum(penalty.value(chain, top) for penalty in self._others)
-        pairs = zip(self.graphs.penalties, roughness, strict=True)
-        return (
-            fit
-            + priced
-            + sum(0.5 * one.weight * float(rough @ _square_norms(chain.factors[one.layer])) for one, rough in pairs)
-        )
+        scales, pairs = self._square_scales(chain), zip(self.graphs.penalties, roughness, strict=True)
+        return fit + priced + sum(0.5 * one.weight * float(rough @ scales[one.layer]) for one, rough in pairs)
 
-    def held(self, lowest: Statistics, roughness: Sequence[Array]) -> Statistics:
-        """The statistics of V_1 as Z_1 sees them: a graph on V_1 holds its rows."""
-        return replace(lowest, K=lowest.K + self._price(0, len(lowest.K), roughness)) if self.graphs else lowest
+    def held(self, chain: Chain, lowest: Statistics, roughness: Sequence[Array]) -> Statistics:
+        """The statistics of V_1 as Z_1 sees them: graphs hold its rows.
 
-    def _price(self, layer: int, order: int, roughness: Sequence[Array]) -> Array:
-        """What graphs on a layer add to the Gram matrix of its factor."""
-        pairs = zip(self.graphs.penalties, roughness, strict=True)
-        prices = [penalty.weight * rough for penalty, rough in pairs if penalty.layer == layer]
-        return np.diag(sum(prices, start=np.zeros(order)))
+        They are concave in the squared norms of these, so that their slope there majorizes them.
+        """
+        if not self.graphs:
+            return lowest
+        return replace(lowest, K=lowest.K + np.diag(self._prices(chain, roughness)[0]))
+
+    def _square_scales(self, chain: Chain) -> list[Array]:
+        """s_1..s_m."""
+        scales: list[Array] = []
+        for Z in chain.factors:
+            scales.append(np.square(Z) @ (self._passed(scales[-1]) if scales else np.ones(Z.shape[1])))
+        return scales
+
+    def _passed(self, scales: Array) -> Array:
+        """What of a layer's squared scales the columns of the factor above are multiplied by."""
+        q = self.activation.degree
+        return np.ones_like(scales) if q is None else scales ** (1 / q)
+
+    def _prices(self, chain: Chain, roughness: Sequence[Array]) -> list[Array]:
+        """Twice the derivatives of the graphs in s_1..s_m, by the chain rule from the top down."""
+        prices = [np.zeros(len(Z)) for Z in chain.factors]
+        for penalty, rough in zip(self.graphs.penalties, roughness, strict=True):
+            prices[penalty.layer] += penalty.weight * rough
+        q, scales = self.activation.degree, self._square_scales(chain)
+        if q is None:
+            return prices
+        for layer in range(chain.depth - 1, 0, -1):
+            s = np.maximum(scales[layer - 1], FAINTEST * scales[layer - 1].max())
+            prices[layer - 1] += s ** (1 / q - 1) / q * (np.square(chain.factors[layer]).T @ prices[layer])
+        return prices
 
     def lowest_block(self, chain: Chain, lowest: Statistics, top: Statistics) -> Quadratic:
         """The problem of Z_1, next to the data: linear in the codes V_1, so quadratic."""
@@ -202,16 +226,13 @@ class ActivatedObjective(Penalized):
         self, chain: Chain, top: Statistics, slopes: Sequence[Slope], roughness: Sequence[Array] = ()
     ) -> Iterator[Slope]:
         """The slopes of the whole objective in Z_2..Z_m, from those of the fit."""
+        prices, scales = self._prices(chain, roughness), self._square_scales(chain)
         for layer, slope in enumerate(slopes, start=1):
             terms, Z = self.factor_terms(chain, layer, top), chain.factors[layer]
-            rough = self._price(layer, len(Z), roughness)
-            price = terms.applied(Z) + terms.l1 + rough @ Z
-            curvature = terms.diagonal(Z.shape) + np.diag(rough)[:, None]
+            of_graphs = np.outer(prices[layer], self._passed(scales[layer - 1]))
+            price = terms.applied(Z) + terms.l1 + of_graphs * Z
+            curvature = terms.diagonal(Z.shape) + of_graphs
             yield Slope(slope.gradient + price, slope.curvature + curvature)
-
-
-def _square_norms(Z: Array) -> Array:
-    return np.einsum("ij,ij->i", Z, Z)
 
 
 def _row_sums(first: Array, second: Array) -> Array:

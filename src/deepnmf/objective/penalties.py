@@ -6,11 +6,11 @@ statistic of its own (see `deepnmf.objective.graph_penalties`). What has no plac
 sentence, never ignored.
 
 A model states its penalties by its parameters alone. Before a fit they are resolved (weights of every layer, graphs of
-the samples), and their weights are brought into the units of the data.
+the samples), and their weights are brought into the units of the data, or measured at the start of the fit.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
@@ -61,8 +61,10 @@ class UnresolvedPenalty(ABC):
 class Penalty(UnresolvedPenalty):
     """A term of the objective beside the fit; unless it says otherwise, it adds nothing to a problem."""
 
+    is_relative = False  # whether its weights are shares of ½‖X‖², measured at the start of a fit
+
     def resolved(self, known: Known, depth: int) -> Sequence["Penalty"]:
-        """The penalty itself, with a weight for each layer."""
+        """The penalty itself, with a weight for each layer; none if it weighs nothing."""
         return (self,)
 
     def of_layer(self, layer: int) -> Sequence["Penalty"]:
@@ -73,8 +75,16 @@ class Penalty(UnresolvedPenalty):
         """Its form in a chain with an activation between the layers."""
         return self
 
-    def in_units(self, unit: float, depth: int, degree: float) -> "Penalty":
-        """The same penalty in a chain of so many layers, for data divided by `unit` and a loss of some degree."""
+    def in_units(self, unit: float, degree: float) -> "Penalty":
+        """The same penalty for data divided by `unit` and a loss of some degree."""
+        return self
+
+    def units(self, chain: Chain, stats: Statistics) -> tuple[float, ...]:
+        """What its weights are multiplied by, one number a layer, measured at a start."""
+        return ()
+
+    def with_units(self, units: Mapping[str, Sequence[float]]) -> "Penalty":
+        """The penalty with its weights multiplied by its own units, which are found by the name of its class."""
         return self
 
     def on_codes(self, chain: Chain) -> CodePenalty:
@@ -106,32 +116,37 @@ class Penalized:
 
 @dataclass(frozen=True)
 class LayerPenalty(Penalty):
-    """A penalty with one weight for all layers, or one a layer.
+    """A penalty with one weight for all layers, or one a layer, which means the same on any data.
 
-    It fixes the scale of some of the chain's matrices, g in number: each of them is divided by the g-th root of the
-    unit that the data are divided by, and the objective by the power that is the degree of the loss.
+    At a start that was fitted without penalties, with features of unit norm, the term of a layer is its weight times
+    ½‖X‖². No descent from there can lose more than this share.
     """
 
     weights: float | Sequence[float]
     parameter: ClassVar[str] = "weights"  # what the user calls them
+    is_relative = True
 
-    def resolved(self, known: Known, depth: int) -> Sequence[Penalty]:
-        return (replace(self, weights=per_layer(self.weights, depth, self.parameter, 0, np.inf)),)
+    def resolved(self, known: Known, depth: int) -> Sequence[Self]:
+        weights = per_layer(self.weights, depth, self.parameter, 0, np.inf)
+        return (replace(self, weights=weights),) if any(weights) else ()
 
-    def of_layer(self, layer: int) -> Sequence[Penalty]:
-        return (replace(self, weights=(self._of(layer),)),)
+    def on_lower_codes(self, layer: int) -> Self:
+        """The same penalty on the codes of one layer, which are a problem of their own."""
+        return replace(self, weights=(self._of(layer),))
 
-    def in_units(self, unit: float, depth: int, degree: float) -> Self:
-        n_scaled = self.scaled_matrices(depth)
-        power = (2 - degree * n_scaled) / n_scaled
-        if power == 0:
-            return self
-        weights = np.atleast_1d(self.weights).tolist()
-        return replace(self, weights=tuple(weight_in_units(w, power, unit, self.parameter) for w in weights))
+    @abstractmethod
+    def terms(self, chain: Chain, stats: Statistics) -> list[float]:
+        """The term of each layer with a weight of one."""
 
-    def scaled_matrices(self, depth: int) -> int:
-        """The number of matrices whose scale it fixes, among the codes and the factors: all of them."""
-        return depth + 1
+    def units(self, chain: Chain, stats: Statistics) -> tuple[float, ...]:
+        return tuple(0.5 * stats.sqnorm / term if term > 0 else 0.0 for term in self.terms(chain, stats))
+
+    def with_units(self, units: Mapping[str, Sequence[float]]) -> Self:
+        pairs = zip(np.atleast_1d(self.weights).tolist(), units[type(self).__name__], strict=True)
+        return replace(self, weights=tuple(weight * unit for weight, unit in pairs))
+
+    def value(self, chain: Chain, stats: Statistics) -> float:
+        return sum(self._of(layer) * term for layer, term in enumerate(self.terms(chain, stats)))
 
     def _of(self, layer: int) -> float:
         return float(np.atleast_1d(self.weights)[layer])
@@ -150,63 +165,77 @@ class SquaredL1Features(LayerPenalty):
     def on_factor(self, chain: Chain, layer: int, stats: Statistics) -> FactorTerms:
         return FactorTerms(row_sums=np.full(len(chain.factors[layer]), self._of(layer)))
 
-    def value(self, chain: Chain, stats: Statistics) -> float:
-        sums = [float(np.square(Z.sum(axis=1)).sum()) for Z in chain.factors]
-        return 0.5 * sum(self._of(layer) * total for layer, total in enumerate(sums))
+    def terms(self, chain: Chain, stats: Statistics) -> list[float]:
+        return [0.5 * float(np.square(Z.sum(axis=1)).sum()) for Z in chain.factors]
 
 
 @dataclass(frozen=True)
-class UnitScaleSquaredL1Features(LayerPenalty):
+class UnitScaleSquaredL1Features(SquaredL1Features):
     """The same, alone: the codes' columns count as if they had unit norm.
 
     Nothing else would stop the factors from shrinking while the codes grow. Written for any scale,
     the top term is ½ μ_m Σ_k ‖H[:, k]‖² ‖Z_m[k, :]‖₁², quadratic in the codes and in Z_m.
     """
 
-    parameter = "feature_penalty"
-
-    def scaled_matrices(self, depth: int) -> int:
-        return depth
-
     def on_codes(self, chain: Chain) -> CodePenalty:
         return CodePenalty(np.diag(self._top * np.square(chain.factors[-1].sum(axis=1))))
 
     def on_factor(self, chain: Chain, layer: int, stats: Statistics) -> FactorTerms:
-        weight = self._of(layer)
-        top = layer == chain.depth - 1
-        return FactorTerms(row_sums=weight * (np.diag(stats.K) if top else np.ones(len(chain.factors[layer]))))
+        if layer < chain.depth - 1:
+            return super().on_factor(chain, layer, stats)
+        return FactorTerms(row_sums=self._top * np.diag(stats.K))
 
-    def value(self, chain: Chain, stats: Statistics) -> float:
-        below = SquaredL1Features((*(self._of(layer) for layer in range(chain.depth - 1)), 0.0)).value(chain, stats)
-        top = np.diag(stats.K) @ np.square(chain.factors[-1].sum(axis=1))
-        return below + 0.5 * self._top * float(top)
+    def terms(self, chain: Chain, stats: Statistics) -> list[float]:
+        *below, _ = super().terms(chain, stats)
+        return [*below, 0.5 * float(np.diag(stats.K) @ np.square(chain.factors[-1].sum(axis=1)))]
 
 
 @dataclass(frozen=True)
-class SquaredL1Codes(LayerPenalty):
-    """½ λ Σ_i ‖H[i, :]‖₁²: few features a sample; needs a partner that holds the factors."""
+class TopCodesPenalty(LayerPenalty):
+    """A penalty on the codes of the top layer, λ times a term; weights of lower layers do not count in it."""
 
     parameter = "code_penalty"
+
+    @abstractmethod
+    def term(self, chain: Chain, stats: Statistics) -> float:
+        """Its value with a weight of one."""
+
+    def terms(self, chain: Chain, stats: Statistics) -> list[float]:
+        return [self.term(chain, stats)] * chain.depth
+
+    def value(self, chain: Chain, stats: Statistics) -> float:
+        return self._top * self.term(chain, stats)
+
+
+@dataclass(frozen=True)
+class SquaredL1Codes(TopCodesPenalty):
+    """½ λ Σ_i ‖H[i, :]‖₁²: few features a sample; needs a partner that holds the factors."""
 
     def on_codes(self, chain: Chain) -> CodePenalty:
         order = len(chain.factors[-1])
         return CodePenalty(np.full((order, order), self._top))
 
-    def value(self, chain: Chain, stats: Statistics) -> float:
-        return 0.5 * self._top * float(stats.K.sum())
+    def term(self, chain: Chain, stats: Statistics) -> float:
+        return 0.5 * float(stats.K.sum())
 
 
 @dataclass(frozen=True)
-class UnitScaleSquaredL1Codes(LayerPenalty):
-    """The same, alone: features count as if they had unit norm, ½ λ cᵀKc with c_k = ‖(S_m C_m)[k, :]‖.
+class RidgeCodes(TopCodesPenalty):
+    """½ λ ‖H‖²: smooth codes."""
+
+    def on_codes(self, chain: Chain) -> CodePenalty:
+        return CodePenalty(self._top * np.eye(len(chain.factors[-1])))
+
+    def term(self, chain: Chain, stats: Statistics) -> float:
+        return 0.5 * float(np.trace(stats.K))
+
+
+@dataclass(frozen=True)
+class UnitScaleSquaredL1Codes(TopCodesPenalty):
+    """The first one alone: features count as if they had unit norm, ½ λ cᵀKc with c_k = ‖(S_m C_m)[k, :]‖.
 
     In a factor it is majorized by K + λ diag((Kc)/c), exact at the current one.
     """
-
-    parameter = "code_penalty"
-
-    def scaled_matrices(self, depth: int) -> int:
-        return 1
 
     def below_activation(self) -> "Penalty":
         return TopScaleSquaredL1Codes(self.weights)
@@ -220,12 +249,20 @@ class UnitScaleSquaredL1Codes(LayerPenalty):
 
     def _majorizer(self, chain: Chain, stats: Statistics) -> Array:
         c = self._scale(chain)
-        ratio = np.divide(stats.K @ c, c, out=np.zeros_like(c), where=c > 0)
-        return np.diag(self._top * ratio)
+        return np.diag(self._top * np.divide(stats.K @ c, c, out=np.zeros_like(c), where=c > 0))
 
-    def value(self, chain: Chain, stats: Statistics) -> float:
+    def term(self, chain: Chain, stats: Statistics) -> float:
         c = self._scale(chain)
-        return 0.5 * self._top * float(c @ stats.K @ c)
+        return 0.5 * float(c @ stats.K @ c)
+
+    def terms(self, chain: Chain, stats: Statistics) -> list[float]:
+        """On lower layers, of the codes that the chain has there, H A_l: codes of their own are solved for later."""
+        found = []
+        for layer in range(chain.depth):
+            A, upto = chain.above(layer), slice(layer + 1)
+            own = stats if A is None else replace(stats, K=A.T @ stats.K @ A)
+            found.append(self.term(Chain.of(chain.factors[upto], chain.theta[upto]), own))
+        return found
 
     def _scale(self, chain: Chain) -> Array:
         return np.asarray(np.linalg.norm(chain.decoder(), axis=1))
@@ -236,33 +273,22 @@ class TopScaleSquaredL1Codes(UnitScaleSquaredL1Codes):
     """The same below an activation, where only the rows of Z_m trade scale with the codes, c_k = ‖Z_m[k, :]‖.
 
     Shrinking all that enters the activation while the factors below it grow would be free: they are held
-    by ½ λ ‖Z_l‖², l < m.
+    by ½ λ_l ‖Z_l‖², l < m, which no paper has.
     """
 
     def on_factor(self, chain: Chain, layer: int, stats: Statistics) -> FactorTerms:
         if layer < chain.depth - 1:
-            return FactorTerms(ridge=self._top)
+            return FactorTerms(ridge=self._of(layer))
         return FactorTerms(kronecker=(KroneckerTerm(self._majorizer(chain, stats)),))
 
+    def terms(self, chain: Chain, stats: Statistics) -> list[float]:
+        return [*(0.5 * float(np.vdot(Z, Z)) for Z in chain.factors[:-1]), self.term(chain, stats)]
+
     def value(self, chain: Chain, stats: Statistics) -> float:
-        held = sum(float(np.vdot(Z, Z)) for Z in chain.factors[:-1])
-        return super().value(chain, stats) + 0.5 * self._top * held
+        return LayerPenalty.value(self, chain, stats)
 
     def _scale(self, chain: Chain) -> Array:
         return np.asarray(np.linalg.norm(chain.factors[-1], axis=1))
-
-
-@dataclass(frozen=True)
-class RidgeCodes(LayerPenalty):
-    """½ λ ‖H‖²: smooth codes."""
-
-    parameter = "code_penalty"
-
-    def on_codes(self, chain: Chain) -> CodePenalty:
-        return CodePenalty(self._top * np.eye(len(chain.factors[-1])))
-
-    def value(self, chain: Chain, stats: Statistics) -> float:
-        return 0.5 * self._top * float(np.trace(stats.K))
 
 
 @dataclass(frozen=True)
@@ -289,7 +315,7 @@ class ElasticNet(Penalty):
     factor_l1: float
     factor_l2: float
 
-    def in_units(self, unit: float, depth: int, degree: float) -> "ElasticNet":
+    def in_units(self, unit: float, degree: float) -> "ElasticNet":
         """H and Z are divided by the square root of the unit each, the objective by its power of the loss's degree."""
         l1, l2 = 0.5 - degree, 1 - degree
         return ElasticNet(

@@ -1,9 +1,9 @@
 """The fit of a chain: layer-wise pre-training, then descent on all factors, then the scale that is handed out."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from deepnmf.arrays import Array
 from deepnmf.engines import Engine
 from deepnmf.labels import Groups
-from deepnmf.objective import ActivatedObjective, Activation, Chain, CodePenalty, Objective, Penalty
+from deepnmf.objective import ActivatedObjective, Activation, Chain, CodePenalty, LayerPenalty, Objective
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.solvers.activated_descent import ActivatedDescent
 from deepnmf.solvers.descent import State
@@ -28,6 +28,7 @@ from deepnmf.solvers.loop import History, Run, minimize
 from deepnmf.solvers.pretraining import LayerwisePlan, Stack, pretrain
 from deepnmf.solvers.problem import BoundProblem, Fit, Start
 from deepnmf.solvers.starts import free_start, nonnegative_start, refitted
+from deepnmf.solvers.statistics import statistics
 from deepnmf.solvers.steps import Solver
 
 if TYPE_CHECKING:
@@ -43,27 +44,56 @@ class BoundChain(BoundProblem):
     theta: tuple[float, ...]
     objective: Objective
     layer_objectives: Sequence[Objective]  # of the pre-training
-    lower_code_penalties: Sequence[Penalty]
+    lower_code_penalties: Sequence[LayerPenalty]
     activation: Activation | None
     solver: Solver
     labels: Any
+    penalty_units: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # of weights that were measured
+
+    # ------------------------------------------------------------------------- weights of penalties
+
+    @property
+    def measures(self) -> bool:
+        """Whether weights of penalties are still to be measured, at a start without these."""
+        return any(one.is_relative for one in self.objective.penalties) and not self.penalty_units
+
+    def begun(self, engine: Engine, start: Start, run: Run) -> tuple[Self, Array, Chain]:
+        """The codes and the chain to begin at, and the problem with the weights that were measured there."""
+        codes, chain = self.begin(engine, start, run)
+        if not self.measures:
+            return self, codes, chain
+        chain, scales = self.scaled(chain)
+        codes, chain = codes / scales[-1].astype(codes.dtype), chain.rescaled(scales)
+        stats = statistics(engine.completed(codes, chain.decoder()), codes)
+        units = {type(one).__name__: one.units(chain, stats) for one in self.objective.penalties if one.is_relative}
+        return self.weighed(units), codes, chain
+
+    def weighed(self, units: Mapping[str, tuple[float, ...]]) -> Self:
+        """The same problem with weights in these units, if they are those of its penalties."""
+        if {type(one).__name__ for one in self.objective.penalties if one.is_relative} != set(units):
+            return self
+        objective = Objective(tuple(one.with_units(units) for one in self.objective.penalties))
+        lower = [one.with_units(units) for one in self.lower_code_penalties]
+        return replace(self, objective=objective, lower_code_penalties=lower, penalty_units=units)
 
     # -------------------------------------------------------------------------------------- fitting
 
     def fit(self, engine: Engine, start: Start, run: Run) -> Fit:
         """Pre-train, fine-tune, and bring the result into the scale that is handed out."""
-        state, history, certificate = self.optimized(engine, start, run)
-        return self.handed_out(engine, state, history, certificate)
+        bound, state, history, certificate = self.optimized(engine, start, run)
+        return bound.handed_out(engine, state, history, certificate)
 
-    def optimized(self, engine: Engine, start: Start, run: Run) -> tuple[Any, History, float | None]:
-        """Pre-train and fine-tune: the last state, how it went, and how far from stationary it is."""
+    def optimized(self, engine: Engine, start: Start, run: Run) -> tuple[Self, Any, History, float | None]:
+        """Pre-train and fine-tune: the problem by its weights, the last state, how it went, and how far from stationary
+        it is.
+        """
         start = self.in_units(start, engine.unit)
-        codes, chain = self.begin(engine, start, run)
+        bound, codes, chain = self.begun(engine, start, run)
         loss = self.problem.loss
-        descent = loss.descent(engine, self.objective, self.solver)
-        first = descent.start(codes, chain, refined=start.warm or len(self.sizes) > 1)
+        descent = loss.descent(engine, bound.objective, self.solver)
+        first = descent.start(codes, chain, refined=start.warm or len(self.sizes) > 1 or self.measures)
         state, history = loss.settled(descent, *self.tuned(descent.advance, first, run))
-        return state, history, loss.certificate(descent, state.codes, state.chain)
+        return bound, state, history, loss.certificate(descent, state.codes, state.chain)
 
     def tuned(self, advance: Any, state: Any, run: Run) -> tuple[Any, History]:
         """Make the sweeps of the fine-tuning."""
@@ -96,14 +126,15 @@ class BoundChain(BoundProblem):
 
     def solved_codes(self, engine: Engine, chain: Chain, start: Start) -> Array:
         """Codes that are the best ones for given factors: a start from them is as low as they allow."""
-        return self.problem.loss.best_codes(engine, self.objective, chain)
+        return self.problem.loss.best_codes(engine, Objective() if self.measures else self.objective, chain)
 
     # ---------------------------------------------------------------------------------- pre-training
 
     def pretrained(self, engine: Engine, start: Start, run: Run) -> Stack:
         """Fit the layers above the given ones in turn, each with its own penalties."""
         layerwise = self.problem.pretraining
-        plan = self.plan(run, layerwise.max_iter if len(self.sizes) > 1 else 0, layerwise.tol)
+        is_pretrained = len(self.sizes) > 1 or self.measures
+        plan = self.plan(run, layerwise.max_iter if is_pretrained else 0, layerwise.tol)
         if len(self.sizes) > 1 and not start.factors and not engine.is_complete:
             engine = self.completed(engine, plan)
         return self.stacked(engine, plan, given=start.factors)
@@ -140,6 +171,8 @@ class BoundChain(BoundProblem):
         """Bring the result into the scale and the units that are handed out."""
         chain, scales = self.scaled(state.chain)
         codes, penalties = state.codes, self.code_penalties(state.chain)
+        if self.problem.code_scale == "rms":
+            scales = self.rms_scales(codes, chain, scales)
         codes /= scales[-1].astype(codes.dtype)
         penalties = [_rescaled(penalty, scale) for penalty, scale in zip(penalties, scales, strict=True)]
         if not any(chain.theta):  # scaling commutes with the chain: let the factors have it
@@ -147,6 +180,7 @@ class BoundChain(BoundProblem):
         chain = replace(chain, factors=tuple(np.ascontiguousarray(Z, engine.dtype) for Z in chain.factors))
         norms, problem = state.chain.row_norms(), self.problem
         learned = self.learned(codes, chain, scales, penalties, norms, problem.loss, problem.root_codes)
+        learned = replace(learned, penalty_units=self.penalty_units)
         top = learned.handed_out(codes, learned.top)
         error = learned.residual(engine, top, learned.top)
         lower = learned.lower_codes(engine, codes) if self.problem.keep_codes == "all" else []
@@ -173,14 +207,22 @@ class BoundChain(BoundProblem):
             return chain, [np.ones(len(Z)) for Z in chain.factors]
         return chain, [inverse_norms(chain.decoder(layer)) for layer in range(chain.depth)]
 
+    def rms_scales(self, codes: Array, chain: Chain, scales: Sequence[Array]) -> list[Array]:
+        """What codes of each layer are divided by to have unit root mean square over the rows of the fit.
+
+        Below the top these are the chain's own codes, H A_l: others are not at hand.
+        """
+        K = np.asarray(codes.T @ codes, dtype=np.float64) / len(codes)
+        above = [chain.above(layer) for layer in range(chain.depth)]
+        squares = [np.diag(K) if A is None else np.einsum("ij,ij->j", A, K @ A) for A in above]
+        return [_roots(square, scale) for square, scale in zip(squares, scales, strict=True)]
+
     def code_penalties(self, chain: Chain) -> list[CodePenalty]:
         """The penalties of every layer's codes, in the scale in which the chain was optimized."""
         lower = []
-        for layer, Z in enumerate(chain.factors[:-1]):
-            shares = [share for one in self.lower_code_penalties for share in one.of_layer(layer)]
-            none = CodePenalty(np.zeros((len(Z), len(Z))))
-            below = Chain.of(chain.factors[: layer + 1])
-            lower.append(Objective(tuple(shares)).code_penalty(below) if shares else none)
+        for layer in range(chain.depth - 1):
+            own = Objective(tuple(one.on_lower_codes(layer) for one in self.lower_code_penalties))
+            lower.append(own.code_penalty(Chain.of(chain.factors[: layer + 1])))
         return [*lower, self.objective.code_penalty(chain)]
 
     # -------------------------------------------------------------------------------------- batches
@@ -201,18 +243,18 @@ class BoundActivatedChain(BoundChain):
 
     activation: Activation
 
-    def optimized(self, engine: Engine, start: Start, run: Run) -> tuple[Any, History, float | None]:
+    def optimized(self, engine: Engine, start: Start, run: Run) -> tuple[Self, Any, History, float | None]:
         """Pre-train and fine-tune; there is no certificate below an activation."""
         start = self.in_units(start, engine.unit)
-        codes, chain = self.begin(engine, start, run)
-        objective = ActivatedObjective(self.activation, self.objective.penalties)
+        bound, codes, chain = self.begun(engine, start, run)
+        objective = ActivatedObjective(self.activation, bound.objective.penalties)
         descent = ActivatedDescent(engine, objective, self.solver)
         state, history = self.tuned(descent.advance, descent.start(codes, chain), run)
-        return state, history, None
+        return bound, state, history, None
 
     def solved_codes(self, engine: Engine, chain: Chain, start: Start) -> Array:
         """Codes downhill of the best start at hand, among them those of the fit before."""
-        penalty = self.objective.code_penalty(chain)
+        penalty = (Objective() if self.measures else self.objective).code_penalty(chain)
         decoders = [chain.smoothed(layer) for layer in range(chain.depth)]
         goes_on = isinstance(start.before, ActivatedChain)
         others = start.before.optimized_others() if goes_on else np.empty((0, len(decoders[-1])))
@@ -221,6 +263,10 @@ class BoundActivatedChain(BoundChain):
     def scaled(self, chain: Chain) -> tuple[Chain, list[Array]]:
         """The chain with the scale between its layers that the activation allows."""
         return scaled_below(chain, self.activation)
+
+    def rms_scales(self, codes: Array, chain: Chain, scales: Sequence[Array]) -> list[Array]:
+        """Of the top codes alone: values below an activation have the scale that it gives them."""
+        return [*scales[:-1], _roots(np.square(codes, dtype=np.float64).mean(axis=0), scales[-1])]
 
     def learned(self, codes: Array, *parts: Any) -> LinearChain:
         """What was learned, with the codes of some training rows."""
@@ -231,7 +277,7 @@ class BoundActivatedChain(BoundChain):
 class BoundGreedyChain(BoundChain):
     """Layers fitted one upon the other, and never together."""
 
-    def optimized(self, engine: Engine, start: Start, run: Run) -> tuple[Any, History, float | None]:
+    def optimized(self, engine: Engine, start: Start, run: Run) -> tuple[Self, Any, History, float | None]:
         """Fit one layer after the other."""
         if start.codes is not None:
             raise ValueError("codes cannot start a MultilayerNMF: its layers are fitted from the data upwards.")
@@ -240,7 +286,7 @@ class BoundGreedyChain(BoundChain):
         given, begun = ((), start.factors) if start.warm else (start.factors, ())
         stack = self.stacked(engine, plan, given=given, begun=begun)
         history = replace(stack.history, stop_reason="max_iter") if stack.unfinished else stack.history
-        return State(stack.codes, Chain.of(stack.factors, self.theta)), history, None
+        return self, State(stack.codes, Chain.of(stack.factors, self.theta)), history, None
 
     def scaled(self, chain: Chain) -> tuple[Chain, list[Array]]:
         """As with all layers fitted together."""
@@ -267,7 +313,7 @@ class BoundTiedChain(BoundChain):
             groups.check_rank(self.problem.init, self.sizes[0], engine.n_features)
         # With ‖X‖² of all samples, the loss on the means counts the scatter within the groups.
         rows = engine.grouped(groups.places, groups.counts) if len(groups.classes) else engine
-        state, history, certificate = self.optimized(rows, start, run)
+        _, state, history, certificate = self.optimized(rows, start, run)
         state = replace(state, codes=groups.expanded(state.codes))
         fit = self.handed_out(engine, state, history, certificate)
         return replace(fit, learned=TiedChain(**vars(fit.learned), classes=groups.classes))
@@ -282,6 +328,11 @@ def scaled_below(chain: Chain, activation: Activation) -> tuple[Chain, list[Arra
     if activation.degree is not None and not any(chain.theta):
         chain = chain.with_unit_rows_below(activation.degree)
     return chain, [*(np.ones(len(Z)) for Z in chain.factors[:-1]), inverse_norms(chain.smoothed(chain.depth - 1))]
+
+
+def _roots(squares: Array, scales: Array) -> Array:
+    """Root mean squares; codes of a feature that no row has keep the scale of its norm."""
+    return np.where(squares > 0, np.sqrt(squares), scales)
 
 
 def _rescaled(penalty: CodePenalty, scale: Array) -> CodePenalty:

@@ -11,7 +11,16 @@ from deepnmf.checks import check_output_layer, factor_shapes, layer_sizes, per_l
 from deepnmf.engines import Engine
 from deepnmf.labels import restored_classes
 from deepnmf.layout import Arrays, Expected, Layout, listed_numbers
-from deepnmf.objective import ACTIVATIONS, Chain, CodePenalty, Known, Objective, Penalty, UnresolvedPenalty
+from deepnmf.objective import (
+    ACTIVATIONS,
+    Chain,
+    CodePenalty,
+    Known,
+    LayerPenalty,
+    Objective,
+    Penalty,
+    UnresolvedPenalty,
+)
 from deepnmf.solvers.chain_fit import BoundActivatedChain, BoundChain, BoundGreedyChain, BoundTiedChain
 from deepnmf.solvers.learned import (
     ActivatedChain,
@@ -24,6 +33,7 @@ from deepnmf.solvers.learned import (
 from deepnmf.solvers.losses import FROBENIUS, Loss
 from deepnmf.solvers.problem import Problem, Start
 from deepnmf.solvers.steps import SOLVERS
+from deepnmf.untrusted import of_type
 
 SCALES = 1e-150, 1e150  # of codes: their squares, and what is divided by these, are numbers
 SMALLEST, LARGEST = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).max)
@@ -59,6 +69,8 @@ class ChainProblem(Problem):
         Whether all layers are fitted together at last.
     keeps_scale : bool
         Whether features and codes are handed out in the scale in which they were optimized.
+    code_scale : {"norm", "rms"}
+        Whether features are handed out at unit norm, or codes at unit root mean square; without smoothing only.
     root_codes : bool
         Whether the top codes are handed out as their square roots.
     **others
@@ -70,13 +82,14 @@ class ChainProblem(Problem):
     loss: Loss = FROBENIUS
     activation: str = "identity"
     penalties: Sequence[UnresolvedPenalty] = ()
-    lower_code_penalties: Sequence[UnresolvedPenalty] = ()
+    lower_code_penalties: Sequence[LayerPenalty] = ()
     ties_classes: bool = False
     default_init: str = "nndsvd"
     solver: str = "hals"
     gradient_drop: float = 0.0
     fine_tuning: bool = True
     keeps_scale: bool = False
+    code_scale: str = "norm"
     root_codes: bool = False
 
     # ------------------------------------------------------------------------------ what data it takes
@@ -156,16 +169,11 @@ class ChainProblem(Problem):
         """Resolve sizes, smoothing, the penalties' weights in the units of the data, and graphs."""
         factors = start.before.factors if start.warm else start.factors
         sizes = self.layer_sizes(engine.n_features, factors)
-        depth, unit, degree = len(sizes), engine.unit, self.loss.degree
+        depth, unit = len(sizes), engine.unit
         penalties = resolved(self.penalties, known, depth)
-        lower = self.pretraining.lower_penalties
-        lower = penalties if lower is None else resolved(lower, known, depth)
-        layers = [
-            [share.in_units(unit, 1, degree) for penalty in own for share in penalty.of_layer(layer)]
-            for layer, own in enumerate([lower] * (depth - 1) + [penalties])
-        ]
+        layers = [[share for penalty in penalties for share in penalty.of_layer(layer)] for layer in range(depth)]
         tuned = penalties if self.is_linear else [penalty.below_activation() for penalty in penalties]
-        objective = Objective(tuple(penalty.in_units(unit, depth, degree) for penalty in tuned))
+        objective = Objective(tuple(penalty.in_units(unit, self.loss.degree) for penalty in tuned))
         self.loss.check(engine, objective)
         if not self.fine_tuning:
             bound_class: type[BoundChain] = BoundGreedyChain
@@ -173,17 +181,20 @@ class ChainProblem(Problem):
             bound_class = BoundTiedChain
         else:
             bound_class = BoundChain if self.is_linear else BoundActivatedChain
-        return bound_class(
+        bound = bound_class(
             problem=self,
             sizes=sizes,
             theta=per_layer(self.theta, depth, "theta", 0, 1),
             objective=objective,
             layer_objectives=[Objective(tuple(own)) for own in layers],
-            lower_code_penalties=resolved(self.lower_code_penalties, known, depth),
+            lower_code_penalties=[
+                one for penalty in self.lower_code_penalties for one in penalty.resolved(known, depth)
+            ],
             activation=None if self.is_linear else ACTIVATIONS[self.activation],
             solver=SOLVERS[self.solver],
             labels=known.labels,
         )
+        return bound.weighed(start.before.penalty_units) if start.warm and start.before.unit == unit else bound
 
     # ------------------------------------------------------------------------------ from a file
 
@@ -194,6 +205,9 @@ class ChainProblem(Problem):
         listed_numbers(description, "l1", len(sizes), 0, np.inf)
         if "unit" in description:
             listed_numbers(description, "unit", 1, SMALLEST, LARGEST)
+        units = of_type(description.get("penalty_units", {}), dict, "penalty_units")
+        for name in units:
+            listed_numbers(units, name, len(sizes), 0, LARGEST)
         low = 0 if self.nonnegative else -np.inf
         return {
             "factor": [Expected(shape, low) for shape in factor_shapes(n_features, sizes)],
@@ -208,7 +222,8 @@ class ChainProblem(Problem):
         penalties = [CodePenalty(P, l1) for P, l1 in zip(arrays["penalty"], description["l1"], strict=True)]
         (unit,) = description.get("unit", [1.0])
         norms = arrays["norm"] or chain.row_norms()
-        parts = (chain, arrays["scale"], penalties, norms, self.loss, self.root_codes, unit)
+        units = {name: tuple(numbers) for name, numbers in description.get("penalty_units", {}).items()}
+        parts = (chain, arrays["scale"], penalties, norms, self.loss, self.root_codes, unit, units)
         if self.ties_classes:
             return TiedChain(*parts, classes=restored_classes(description))
         if self.is_linear:

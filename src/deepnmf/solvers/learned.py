@@ -3,8 +3,8 @@
 Codes are in the scale that is handed out, each in units of what it adds to the data.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, Self
 
@@ -43,6 +43,9 @@ class LinearChain:
         Whether the top codes are handed out as their square roots.
     unit : float
         What the data were divided by in the fit.
+    penalty_units : mapping
+        What the weights of relative penalties were multiplied by, one number a layer, by the names of their classes:
+        a fit that goes on from this one has the same weights.
     """
 
     chain: Chain
@@ -52,6 +55,7 @@ class LinearChain:
     loss: Loss
     has_roots: bool = False
     unit: float = 1.0
+    penalty_units: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     @property
     def factors(self) -> Sequence[Array]:
@@ -146,6 +150,8 @@ class LinearChain:
         description: dict[str, Any] = {"theta": self.chain.theta, "l1": [one.l1 for one in self.code_penalties]}
         if self.unit != 1:
             description["unit"] = [self.unit]
+        if self.penalty_units:
+            description["penalty_units"] = dict(self.penalty_units)
         arrays = {
             "factor": list(self.chain.factors),
             "scale": list(self.code_scales),

@@ -9,7 +9,7 @@ from deepnmf.arrays import Array, Matrix
 from deepnmf.checks import check_start, check_start_array, check_warm_start, factor_shapes
 from deepnmf.engines import Engine
 from deepnmf.layout import Arrays, Layout
-from deepnmf.objective import Known, UnresolvedPenalty
+from deepnmf.objective import Known
 from deepnmf.objective.divergences import Divergence
 from deepnmf.solvers.loop import History, Run
 
@@ -94,14 +94,10 @@ class Start:
 
 @dataclass(frozen=True)
 class Layerwise:
-    """Pre-training: each layer is fitted to the codes of the layer below.
-
-    Its penalties are those of the problem, each in its own layers, unless others are given for lower layers.
-    """
+    """Pre-training: each layer is fitted to the codes of the layer below, with the graphs that are on it."""
 
     max_iter: int
     tol: float
-    lower_penalties: Sequence[UnresolvedPenalty] | None = None
 
 
 class BoundProblem(ABC):

@@ -1,0 +1,53 @@
+"""`code_scale` of Semi-NMF models: features at unit norm, or codes at unit root mean square."""
+
+import numpy as np
+from benchmarks.corrections.problems import PROBLEMS, accuracy
+from benchmarks.page import table
+from sklearn.cluster import KMeans
+from sklearn.decomposition import TruncatedSVD
+
+from deepnmf import DeepSemiNMF, SemiNMF
+from deepnmf.metrics import nmi
+
+SCALES = ("norm", "rms")
+SPLITS = 2
+
+
+def models(sizes, scale):
+    """The two models at their default start, and the shallow one from a random start."""
+    common = {"code_scale": scale, "random_state": 0}
+    yield "Semi-NMF", SemiNMF(sizes[1], **common)
+    yield "Semi-NMF, random", SemiNMF(sizes[1], init="random", **common)
+    yield "Deep Semi-NMF", DeepSemiNMF(sizes, **common)
+
+
+def stability(model, X, k) -> float:
+    """How alike the clusters of all rows are by two models of disjoint halves of the rows: blind to labels."""
+    found = []
+    for seed in range(SPLITS):
+        order = np.random.default_rng(seed).permutation(X.shape[0])
+        halves = order[: len(order) // 2], order[len(order) // 2 :]
+        codes = [model.fit(X[half]).transform(X) for half in halves]
+        first, second = (KMeans(k, n_init=3, random_state=seed).fit_predict(each) for each in codes)
+        found.append(nmi(first, second))
+    return float(np.mean(found))
+
+
+def rows():
+    """Stability with as many clusters as features, and accuracy with as many as classes, by scale."""
+    for problem in PROBLEMS:
+        X, y = problem.data()
+        pairs = zip(*(models(problem.sizes, scale) for scale in SCALES), strict=True)
+        whitened = TruncatedSVD(problem.sizes[1], random_state=0).fit_transform(X)
+        beside = [accuracy(each, y) for each in (whitened, whitened / whitened.std(axis=0))]
+        for (name, by_norm), (_, by_rms) in pairs:
+            stable = [stability(model, X, problem.sizes[1]) for model in (by_norm, by_rms)]
+            found = [accuracy(model.fit(X).codes_[-1], y) for model in (by_norm, by_rms)]
+            figures = (f"{value:.3f}" for value in (*stable, *found, *beside))
+            yield problem.name, "" if problem.chooses else "held out", name, *figures
+
+
+def page() -> str:
+    """The table."""
+    each = [f"{what} {scale}" for what in ("stability,", "accuracy,") for scale in SCALES]
+    return table(("data", "", "model", *each, "accuracy, SVD", "accuracy, whitened SVD"), rows())
