@@ -71,15 +71,20 @@ def _check_parameters(model: Any) -> None:
 
 def _description(model: Any) -> dict[str, Any]:
     certificate = {"kkt_residual": [float(model.kkt_residual_)]} if hasattr(model, "kkt_residual_") else {}
-    return certificate | {
-        "format": FORMAT,
-        "class": type(model).__name__,
-        "parameters": model.get_params(deep=False),
-        "versions": {"deepnmf": __version__, "scikit-learn": sklearn.__version__, "numpy": np.__version__},
-        "n_features_in": model.n_features_in_,
-        "reconstruction_err": float(model.reconstruction_err_),
-        "stop_reason": model.stop_reason_,
-    }
+    explained = {} if model._explained is None else {"explained": list(model._explained)}
+    return (
+        certificate
+        | explained
+        | {
+            "format": FORMAT,
+            "class": type(model).__name__,
+            "parameters": model.get_params(deep=False),
+            "versions": {"deepnmf": __version__, "scikit-learn": sklearn.__version__, "numpy": np.__version__},
+            "n_features_in": model.n_features_in_,
+            "reconstruction_err": float(model.reconstruction_err_),
+            "stop_reason": model.stop_reason_,
+        }
+    )
 
 
 def _packed_names(model: Any) -> list[Array]:
@@ -120,6 +125,8 @@ def restored(cls: type[Any], description: dict[str, Any], tensors: dict[str, Arr
     for layer, C in enumerate(model.features_):
         Expected((len(model.factors_[layer]), model.n_features_in_)).check(C, f"features of layer {layer}")
     check_output_layer(problem.output_layer, len(model.factors_))
+    if "explained" in description:
+        model._explained = listed_numbers(description, "explained", len(model.factors_), -np.inf, 1)
     check_codes(codes, [len(Z) for Z in model.factors_])
     model.codes_ = codes
     return model
