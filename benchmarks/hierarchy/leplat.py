@@ -1,10 +1,9 @@
 """Leplat et al.'s comparison: the error between neighboring layers beside that of multi-layer NMF, under one loss."""
 
 import numpy as np
-from benchmarks.hierarchy.contenders import SEPARATE, build, contenders, has
+from benchmarks.hierarchy.contenders import SEPARATE, build, contenders, fitted, has
 from benchmarks.hierarchy.part import Part
 from benchmarks.hierarchy.problems import Problem, count_file, image_file
-from benchmarks.page import fitted
 from scipy import sparse
 
 from deepnmf.metrics import sparseness

@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from benchmarks.hierarchy.contenders import build, contenders
+from benchmarks.hierarchy.contenders import build, contenders, fitted
 from benchmarks.hierarchy.part import Part
 from benchmarks.hierarchy.problems import REAL, Problem, image_file, labels
-from benchmarks.page import fitted
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split

@@ -1,8 +1,7 @@
 """Planted hierarchies: how near the features of each layer are to the true ones."""
 
-from benchmarks.hierarchy.contenders import build, contenders, explained, explained_by
+from benchmarks.hierarchy.contenders import build, contenders, explained, explained_by, fitted
 from benchmarks.hierarchy.part import Part
-from benchmarks.page import fitted
 
 import deepnmf
 from deepnmf.datasets import make_hierarchy

@@ -1,9 +1,8 @@
 """Real data: what each layer explains beside a separate NMF of its size, copies, dead features and parts."""
 
-from benchmarks.hierarchy.contenders import build, contenders, explained
+from benchmarks.hierarchy.contenders import build, contenders, explained, fitted
 from benchmarks.hierarchy.part import Part
 from benchmarks.hierarchy.problems import REAL
-from benchmarks.page import fitted
 
 
 def measure(problem, name, seed, limits):
@@ -27,7 +26,7 @@ PART = Part(
         "with their best codes, over all rows (of `GDNMF`, whose layers have an activation, over some); `copies`, the "
         "percentage of features whose cosine with one feature of the layer below is more than 0.9; `dead`, the percentage "
         "that is zero or never used; `parts`, how many features below a feature is made of on average. Copies of separate "
-        "NMFs are the floor: so similar are features of these sizes by themselves. Seconds are those of one fit on one "
+        "NMFs are the floor: so similar are features of these sizes by themselves. Seconds are processor seconds of one fit on one "
         "thread; for separate NMFs, of the widest. Images have entries up to 1, texts are weighed by tf-idf, cells by "
         "log(1 + x) of equal totals; nothing else was done to the data."
     ),

@@ -72,19 +72,17 @@ def _check_parameters(model: Any) -> None:
 def _description(model: Any) -> dict[str, Any]:
     certificate = {"kkt_residual": [float(model.kkt_residual_)]} if hasattr(model, "kkt_residual_") else {}
     explained = {} if model._explained is None else {"explained": list(model._explained)}
-    return (
-        certificate
-        | explained
-        | {
-            "format": FORMAT,
-            "class": type(model).__name__,
-            "parameters": model.get_params(deep=False),
-            "versions": {"deepnmf": __version__, "scikit-learn": sklearn.__version__, "numpy": np.__version__},
-            "n_features_in": model.n_features_in_,
-            "reconstruction_err": float(model.reconstruction_err_),
-            "stop_reason": model.stop_reason_,
-        }
-    )
+    return {
+        **certificate,
+        **explained,
+        "format": FORMAT,
+        "class": type(model).__name__,
+        "parameters": model.get_params(deep=False),
+        "versions": {"deepnmf": __version__, "scikit-learn": sklearn.__version__, "numpy": np.__version__},
+        "n_features_in": model.n_features_in_,
+        "reconstruction_err": float(model.reconstruction_err_),
+        "stop_reason": model.stop_reason_,
+    }
 
 
 def _packed_names(model: Any) -> list[Array]:
