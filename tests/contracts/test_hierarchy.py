@@ -13,6 +13,7 @@ from sklearn.base import clone
 import deepnmf
 from catalogue import VARIANTS, beta_of, data, is_linear, name_of
 from deepnmf import NMF, DeepNSNMF, HierarchyWarning, LayerSummary, MultilayerNMF
+from deepnmf.engines import row_source, sampling
 from deepnmf.models import hierarchy
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -88,6 +89,18 @@ def test_many_rows_are_represented_by_some_that_are_evenly_spaced(monkeypatch):
     X = data()
     model = DeepNSNMF((8, 4), theta=0, random_state=0).fit(X)
     assert model.hierarchy_[-1].explained == pytest.approx(model.score(X[::3]), abs=1e-6)
+
+
+@pytest.mark.parametrize("block_bytes", [1, 2**11, 2**22])
+def test_rows_of_a_file_are_read_one_by_one_or_together(tmp_path, monkeypatch, block_bytes):
+    monkeypatch.setattr(sampling, "BLOCK_BYTES", block_bytes)
+    X = data(61).astype(np.float32)
+    np.save(tmp_path / "X.npy", X)
+    source = row_source(tmp_path / "X.npy")
+    for step in (1, 2, 7, 61, 100):
+        found = sampling.spaced(source, step)
+        assert found.dtype == np.float32
+        assert np.array_equal(found, X[::step])
 
 
 def test_unobserved_entries_and_weights_do_not_count(monkeypatch):

@@ -7,26 +7,23 @@ from scipy import sparse
 
 from deepnmf.arrays import Array
 from deepnmf.engines.choice import is_on_cluster
+from deepnmf.engines.memory import BLOCK_BYTES
 from deepnmf.engines.streaming import RowSource, is_streamed
 
 
-class SpacedRows(RowSource):
-    """Every so many rows of a source, beginning with the first."""
-
-    def __init__(self, source: RowSource, step: int) -> None:
-        self.shape = -(-source.shape[0] // step), source.shape[1]
-        self.dtype, self.folder = source.dtype, source.folder
-        self._source, self._step = source, step
-
-    def read(self, rows: slice, buffer: Array | None) -> Array:
-        """Read some of these rows into memory, one by one."""
-        places = range(rows.start * self._step, rows.stop * self._step, self._step)
-        return np.concatenate([self._source.read(slice(place, place + 1), None) for place in places])
-
-
 def spaced(X: Any, step: int) -> Any:
-    """Every so many rows of X, for any kind of X; those that are read or on a cluster stay there."""
+    """Every so many rows of X, for any kind of X, in memory; those on a cluster stay there."""
     if is_streamed(X):
-        return SpacedRows(X, step)
+        return _read_spaced(X, step)
     chosen = X[::step]
     return chosen if sparse.issparse(X) or is_on_cluster(X) else np.ascontiguousarray(chosen)
+
+
+def _read_spaced(source: RowSource, step: int) -> Array:
+    """Rows that lie close together are read with those between them: stored in one chunk, they are read at once."""
+    n_samples, n_features = source.shape
+    together = max(1, BLOCK_BYTES // (step * n_features * source.dtype.itemsize))
+    starts = range(0, n_samples, together * step)
+    slices = (slice(start, min(start + (together - 1) * step + 1, n_samples)) for start in starts)
+    dtype = source.dtype if source.dtype == np.float32 else np.float64
+    return np.concatenate([source.read(rows, None)[::step].astype(dtype) for rows in slices])

@@ -9,13 +9,14 @@ import numpy as np
 from sklearn.preprocessing import normalize
 
 from deepnmf.arrays import Array
-from deepnmf.engines import Engine, Workers
+from deepnmf.engines import Engine, Workers, is_streamed
 from deepnmf.engines.sampling import spaced
 from deepnmf.models.input_data import Observed, rows
 from deepnmf.solvers.problem import Problem
 
 COPY = 0.9  # the cosine with one feature below above which a feature is a copy of it
 MOST_ROWS, MOST_ACTIVATED_ROWS = 500, 100  # that are encoded; above an activation a row takes about ten times as long
+MOST_ENTRIES, FEWEST_ROWS = 2**23, 50  # of rows that are not in memory, which are read into it
 LARGE_SHARE = 0.2  # of the features of a layer, above which dead ones and copies are worth a warning
 
 
@@ -175,7 +176,9 @@ def explained_shares(
 
 
 def sampled(problem: Problem, data: Observed, engine: Engine, workers: Workers, whom: str, most: int) -> Engine:
-    """What passes over at most so many of the engine's rows, evenly spaced."""
+    """What passes over at most so many of the engine's rows, evenly spaced; over fewer if long ones are to be read."""
+    if is_streamed(data.X):
+        most = min(most, max(FEWEST_ROWS, MOST_ENTRIES // engine.n_features))
     step = math.ceil(engine.n_samples / most)
     if step == 1:
         return engine
