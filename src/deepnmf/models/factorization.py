@@ -99,7 +99,7 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
                 bound = problem.bind(engine, Known(in_units(data.X, engine.unit), **known), start)
                 fit = bound.fit(engine, start, run)
                 self._keep(fit, run)
-                self._explained = explained_shares(problem, fit.learned, data, engine, workers, whom)
+                self._explained = explained_shares(problem, fit.learned, data, engine)
         return self
 
     def _keep(self, fit: Fit, run: Run) -> None:

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.preprocessing import normalize
 
 from deepnmf.arrays import Array
-from deepnmf.engines import Engine, Workers, is_streamed
+from deepnmf.engines import Engine, is_streamed, make_engine
 from deepnmf.engines.sampling import spaced
-from deepnmf.models.input_data import Observed, rows
+from deepnmf.models.input_data import Observed
 from deepnmf.solvers.problem import Problem
 
 COPY = 0.9  # the cosine with one feature below above which a feature is a copy of it
@@ -164,19 +164,17 @@ def n_parts(contributed: Array) -> float:
     return float(np.mean(np.exp(entropies)))
 
 
-def explained_shares(
-    problem: Problem, learned: Any, data: Observed, engine: Engine, workers: Workers, whom: str
-) -> list[float] | None:
-    """The share that each layer explains of some training rows; None for a single layer."""
+def explained_shares(problem: Problem, learned: Any, data: Observed, engine: Engine) -> list[float] | None:
+    """The share that each layer explains of some of the engine's rows, which are `data`; None for a single layer."""
     if len(learned.factors) == 1:
         return None
-    first = above = sampled(problem, data, engine, workers, whom, MOST_ROWS)
+    first = above = sampled(data, engine, MOST_ROWS, nonnegative=problem.nonnegative)
     if not problem.is_linear:
-        above = sampled(problem, data, engine, workers, whom, MOST_ACTIVATED_ROWS)
+        above = sampled(data, engine, MOST_ACTIVATED_ROWS, nonnegative=problem.nonnegative)
     return [explained_share(learned, above if layer else first, layer) for layer in range(len(learned.factors))]
 
 
-def sampled(problem: Problem, data: Observed, engine: Engine, workers: Workers, whom: str, most: int) -> Engine:
+def sampled(data: Observed, engine: Engine, most: int, *, nonnegative: bool) -> Engine:
     """What passes over at most so many of the engine's rows, evenly spaced; over fewer if long ones are to be read."""
     if is_streamed(data.X):
         most = min(most, max(FEWEST_ROWS, MOST_ENTRIES // engine.n_features))
@@ -184,7 +182,8 @@ def sampled(problem: Problem, data: Observed, engine: Engine, workers: Workers, 
     if step == 1:
         return engine
     weight = None if data.weight is None else spaced(data.weight, step)
-    return rows(problem, Observed(spaced(data.X, step), weight), workers, whom, engine.unit)
+    X, workers = spaced(data.X, step), engine.workers
+    return make_engine(X, weight, workers=workers, nonnegative=nonnegative, unit=engine.unit)
 
 
 def explained_share(learned: Any, engine: Engine, layer: int) -> float:
