@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 import deepnmf
 from catalogue import VARIANTS, beta_of, data, is_linear, name_of
-from deepnmf import NMF, DeepNSNMF, HierarchyWarning, LayerSummary, MultilayerNMF
+from deepnmf import NMF, DeepNSNMF, HierarchyWarning, LayerSummary, MultilayerNMF, SparseDeepNMF
 from deepnmf.engines import row_source, sampling
 from deepnmf.models import hierarchy
 
@@ -125,6 +125,15 @@ def test_features_that_select_are_copies_and_features_that_combine_are_made_of_p
     _, top = model.hierarchy_
     assert (top.copies, top.dead) == (1, 0)
     assert 1.5 < top.parts < 1.6  # two parts, and little more than one
+
+
+@pytest.mark.parametrize("penalty", ["L", "R", "RL1", "RL2"])
+def test_features_next_to_nothing_leave_finite_numbers(penalty):
+    weights = {"feature_penalty": 100.0, "code_penalty": 100.0}
+    model = SparseDeepNMF((8, 4), penalty=penalty, **weights, solver="mu", max_iter=100, random_state=0).fit(data())
+    for one in model.hierarchy_:
+        assert 0 <= one.explained <= 1
+        assert np.isfinite(one.parts)
 
 
 def test_models_with_one_layer_have_no_hierarchy():

@@ -59,8 +59,10 @@ class Loss(ABC):
     def error(self, engine: Engine, codes: Array, decoder: Array) -> float:
         """√(2 d(X, H D)), the reconstruction error."""
 
-    def best_error(self, engine: Engine, decoder: Array) -> float:
-        """The error that the best codes of the engine's rows leave, without penalties."""
+    def best_error(self, engine: Engine, features: Array) -> float:
+        """The error that the best codes of the engine's rows leave, without penalties, at any size of the features."""
+        sizes = np.abs(features).max(axis=1, initial=0)
+        decoder = features / np.where(sizes > 0, sizes, 1)[:, None]  # a penalty may have left them next to nothing
         none = CodePenalty(np.zeros((len(decoder), len(decoder))))
         return self.error(engine, self.encode(engine, decoder, none), decoder)
 
