@@ -11,7 +11,7 @@ from pathlib import Path
 from sklearn.exceptions import ConvergenceWarning
 
 import deepnmf
-from deepnmf import __version__
+from deepnmf import HierarchyWarning, __version__
 from reproduction.experiment import Data, Experiment, Plan, Results
 
 __all__ = ["source", "table", "write_page"]
@@ -90,6 +90,7 @@ def write_page(experiment: Experiment, results: Results, data: Data, plan: Plan,
     results.write_csv(folder / f"{experiment.name}.csv")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", HierarchyWarning)
         pictures = experiment.draw(results, data, plan, folder)
     made = (
         f"Made by `{command}` from deepnmf {__version__}{_at(commit())}, {versions()}; {machine()}. "

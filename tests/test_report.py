@@ -119,6 +119,19 @@ def test_a_page_of_squared_error_says_so_and_nothing_of_deviance(tmp_path):
     assert "<dt>loss</dt>" not in text_of(tmp_path / "page.html")
 
 
+def test_pages_of_deep_models_show_their_hierarchy(tmp_path):
+    model = deep()
+    explained = f"<td>{100 * model.hierarchy_[0].explained:.1f} %</td>"
+    write_report(model, tmp_path / "deep.html", X)
+    write_report(nmf(), tmp_path / "shallow.html", X)
+    write_comparison({"deep": model, "shallow": nmf()}, tmp_path / "both.html", X)
+    deep_page, shallow_page, both = ((tmp_path / f"{name}.html").read_text() for name in ("deep", "shallow", "both"))
+    for page in (deep_page, both):
+        assert page.count(explained) == 1
+        assert page.count("Copies: features") == 1
+    assert "Copies: features" not in shallow_page
+
+
 def test_entries_that_are_not_shown_are_counted(tmp_path):
     model = NMF(40, init="random", random_state=0, max_iter=5, tol=0).fit(data(p=50, rank=40))
     model.report(tmp_path / "page.html", data(p=50, rank=40))

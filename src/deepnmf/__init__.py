@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from deepnmf import report as report
     from deepnmf.annotated import fit_anndata as fit_anndata
     from deepnmf.models import *  # noqa: F403
+    from deepnmf.models.hierarchy import HierarchyWarning as HierarchyWarning
+    from deepnmf.models.hierarchy import LayerSummary as LayerSummary
     from deepnmf.persistence import ModelFileError as ModelFileError
     from deepnmf.plotting import plot_codes as plot_codes
     from deepnmf.plotting import plot_hierarchy as plot_hierarchy
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
 
 # Loaded when asked for: the command line answers --help without waiting for scikit-learn.
 _HOMES = {
+    "HierarchyWarning": "models.hierarchy",
     "ImageGradientOrientations": "preprocessing",
+    "LayerSummary": "models.hierarchy",
     "ModelFileError": "persistence",
     "fit_anndata": "annotated",
     "plot_codes": "plotting",

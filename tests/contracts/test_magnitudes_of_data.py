@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import deepnmf
 from catalogue import SMALL, VARIANTS, beta_of, data, is_linear, name_of
-from deepnmf import GDNMF, NMF, SSNMF, WSF, DeepNMFNetwork, DeepSemiNMF, SemiNMF
+from deepnmf import GDNMF, NMF, SSNMF, WSF, DeepNMFNetwork, DeepSemiNMF, HierarchyWarning, SemiNMF
 from deepnmf.objective import Chain, Known, Statistics
 from deepnmf.solvers.problem import Start
 
@@ -38,6 +38,7 @@ def fitted(model, X, y=LABELS, **parameters):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", HierarchyWarning)
         return clone(model).set_params(**{"max_iter": 6, **parameters}).fit(X, y)
 
 
@@ -64,6 +65,7 @@ def test_data_in_other_units_have_the_same_model_in_other_units(model, dtype, ex
         assert np.array_equal(other.loss_curve_, np.ldexp(ordinary.loss_curve_, 2 * exponent))
         assert other.reconstruction_err_ == np.ldexp(ordinary.reconstruction_err_, exponent)
         assert other.score(scaled(X, exponent)) == ordinary.score(X)
+        assert getattr(other, "hierarchy_", None) == getattr(ordinary, "hierarchy_", None)
         assert np.array_equal(other.inverse_transform(others), scaled(ordinary.inverse_transform(codes), exponent))
 
 

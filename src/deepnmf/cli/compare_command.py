@@ -26,7 +26,7 @@ from deepnmf.cli.options import (
     Settings,
     Size,
 )
-from deepnmf.cli.output import Messages, messages_for, print_scores
+from deepnmf.cli.output import Messages, messages_for, print_hierarchy, print_scores
 from deepnmf.cli.result_writer import atomic_folder, write_json, write_table
 from deepnmf.cli.results import TimedFit, command_line, display_for, evaluate, fit_model, versions, write_recipe
 
@@ -88,6 +88,7 @@ def compare(
         with messages.activity("writing"):
             _write(folder, fits, evaluations, data, scaling)
         print_scores(messages, fits, scores)
+        print_hierarchy(messages, fits)
         messages.info(f"The results are in {folder}. Open {folder / PAGE} in a browser.")
         messages.event("result", output=str(folder), exit_code=_code(fits), **_settings(fits, scores, data))
     if _code(fits):
@@ -171,6 +172,7 @@ def _settings(fits: Sequence[TimedFit], scores: Mapping[str, list["LayerScore"]]
             "sweeps": fit.model.n_iter_,
             "stop_reason": fit.model.stop_reason_,
             "scores": [asdict(score) for score in scores[fit.name]],
+            "hierarchy": [asdict(summary) for summary in fit.hierarchy],
         }
         for fit in fits
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations  # so that --help does not wait for numpy
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -34,9 +35,12 @@ def demo(
     """Fit four models to the digits of scikit-learn, compare their layers and draw their features."""
     from rich.console import Console
 
+    from deepnmf.models.hierarchy import HierarchyWarning
+
     try:
         output.mkdir(parents=True, exist_ok=True)
-        _compare(_models(), *_digits(), output, Console())
+        with warnings.catch_warnings(category=HierarchyWarning, action="ignore"):  # the pictures show the hierarchies
+            _compare(_models(), *_digits(), output, Console())
     except (FileExistsError, NotADirectoryError):
         fail(f"--output is {output}, which is a file: expected a folder for the pictures.", ExitCode.UNWRITABLE)
     except OSError as error:

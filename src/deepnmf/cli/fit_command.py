@@ -24,7 +24,7 @@ from deepnmf.cli.options import (
     Settings,
     Size,
 )
-from deepnmf.cli.output import Messages, messages_for, print_scores
+from deepnmf.cli.output import Messages, messages_for, print_hierarchy, print_scores
 from deepnmf.cli.result_writer import atomic_folder
 from deepnmf.cli.results import (
     REPORT,
@@ -146,6 +146,7 @@ def _write(
             write_report_page(temporary / REPORT, evaluation, data, _title(fit, data), fit.seconds)
     messages.info(fit.summary())
     print_scores(messages, [fit], {fit.name: evaluation.scores})
+    print_hierarchy(messages, [fit])
     messages.event("result", output=str(folder), exit_code=_code(fit), **settings_summary(fit, data, evaluation.scores))
     kept = "Interrupted: the best result so far is saved. " if fit.interrupted else ""
     hint = f" Open {folder / REPORT} in a browser." if report else ""

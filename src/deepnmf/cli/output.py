@@ -222,6 +222,11 @@ def _ignore(*_: float) -> None:
 ERROR_CAPTION = "error: Frobenius norm of the residual"
 SPARSENESS_CAPTION = "sparseness: Hoyer sparseness of features"
 CAPTION = f"{ERROR_CAPTION}; {SPARSENESS_CAPTION}"
+HIERARCHY_CAPTIONS = (
+    "explained: share of the data that the features of the layer explain alone",
+    "dead: unused features; copies: features like a single one of the layer below",
+    "parts: number of features below that a feature is made of, on average",
+)
 CLUSTERING_CAPTION = "accuracy, NMI: k-means clusters of the codes compared with the labels"
 
 
@@ -270,6 +275,29 @@ def add_layers(table: "Table", name: str, scores: Sequence["LayerScore"], second
         table.add_row(name, *cells, duration)
         name = duration = ""
     table.add_section()
+
+
+def print_hierarchy(messages: Messages, fits: Sequence["TimedFit"]) -> None:
+    """Print one row per layer of every deep model, and explain the columns; nothing if no model is deep."""
+    from rich import box
+    from rich.table import Table
+
+    from deepnmf.models.hierarchy import HEADINGS, cells
+
+    deep = [fit for fit in fits if fit.hierarchy]
+    if not deep:
+        return
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("model", no_wrap=True)
+    for heading in HEADINGS:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for fit in deep:
+        for place, summary in enumerate(fit.hierarchy):
+            table.add_row(fit.name if place == 0 else "", *cells(summary))
+        table.add_section()
+    messages.table(table)
+    for line in HIERARCHY_CAPTIONS:
+        messages.info(line)
 
 
 def _short(error: float) -> str:

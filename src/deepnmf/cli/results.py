@@ -18,6 +18,7 @@ from deepnmf.cli.result_writer import write_codes, write_json, write_table
 if TYPE_CHECKING:
     from deepnmf.arrays import Array
     from deepnmf.cli.output import Messages
+    from deepnmf.models.hierarchy import LayerSummary
     from deepnmf.objective.divergences import Divergence
     from deepnmf.reading import Dataset, Recipe, Scaling
     from deepnmf.report import LayerScore
@@ -52,6 +53,11 @@ class TimedFit:
     def sizes(self) -> tuple[int, ...]:
         """The sizes of the layers, the lowest layer first."""
         return tuple(len(features) for features in self.model.features_)
+
+    @property
+    def hierarchy(self) -> "list[LayerSummary]":
+        """What each layer of a deep model is like; empty for a single layer."""
+        return getattr(self.model, "hierarchy_", [])
 
     def summary(self) -> str:
         """Return one sentence about the fit."""
@@ -196,6 +202,7 @@ def settings_summary(fit: TimedFit, data: "Dataset", scores: list["LayerScore"])
         "stop_reason": fit.model.stop_reason_,
         "reconstruction_error": fit.model.reconstruction_err_,
         "scores": [asdict(score) for score in scores],
+        "hierarchy": [asdict(summary) for summary in fit.hierarchy],
     }
 
 

@@ -72,6 +72,7 @@ class DeepNMFNetwork(NetworkClassifier):
         E after each sweep. With ``backprop=False`` codes move towards their own fit alone, by steps short enough that
         what this costs the layer above does not raise E; as published, it would rise.
     {history}
+    {hierarchy}
     {n_features}
 
     Examples

@@ -42,6 +42,7 @@ class DeepNSNMF(Factorization):
     loss_curve_ : array of shape (n_iter_,)
         The loss, under squared error ½‖X - X̂‖², after each fine-tuning sweep.
     {history}
+    {hierarchy}
     kkt_residual_ : float
         How far from a stationary point the result is: the largest relative projected gradient of the objective, as in
         `NMF`, among the codes of the top layer and the factors.

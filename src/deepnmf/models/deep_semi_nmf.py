@@ -46,6 +46,7 @@ class DeepSemiNMF(Factorization):
     loss_curve_ : array of shape (n_iter_,)
         ½‖X - X̂‖² after each fine-tuning sweep.
     {history}
+    {hierarchy}
     kkt_residual_ : float
         How far from a stationary point the result is: the largest relative projected gradient of the objective, as in
         `NMF`, among the codes of the top layer and the factors; with an activation there is none.

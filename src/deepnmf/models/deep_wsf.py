@@ -41,7 +41,7 @@ class DeepWSF(Factorization):
     Attributes
     ----------
     components_, factors_, features_, codes_, reconstruction_err_, loss_curve_, n_iter_, stop_reason_, kkt_residual_
-        See `DeepSemiNMF`; codes of the top layer are shaped by labels, `transform` uses none.
+        See `DeepSemiNMF`, also for `hierarchy_`; codes of the top layer are shaped by labels, `transform` uses none.
 
     Examples
     --------

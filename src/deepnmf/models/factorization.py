@@ -15,6 +15,7 @@ from deepnmf.checks import FLOATS, as_matrices, layer_index
 from deepnmf.engines import Workers
 from deepnmf.engines.choice import check_batch, in_units
 from deepnmf.masks import check_unmasked
+from deepnmf.models.hierarchy import LayerSummaries, explained_shares
 from deepnmf.models.input_data import EntryWeight, Observed, observed, rows, validated
 from deepnmf.models.parameters import Constraints, complete, offered_if
 from deepnmf.models.run_control import RunControl, fitting
@@ -33,7 +34,7 @@ def _learns_in_batches(model: "Factorization") -> bool:
     return True
 
 
-class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A factorization of X. A model has a constructor, and says by `_problem` what is fitted."""
 
     _parameter_constraints: ClassVar[Constraints]
@@ -96,7 +97,9 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
                 engine = rows(problem, data, workers, whom)
                 run.unit, run.degree = engine.unit, problem.degree
                 bound = problem.bind(engine, Known(in_units(data.X, engine.unit), **known), start)
-                self._keep(bound.fit(engine, start, run), run)
+                fit = bound.fit(engine, start, run)
+                self._keep(fit, run)
+                self._explained = explained_shares(problem, fit.learned, data, engine)
         return self
 
     def _keep(self, fit: Fit, run: Run) -> None:
@@ -105,7 +108,8 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.codes_, self.reconstruction_err_, self._memory = fit.codes, fit.error, fit.memory
         self.loss_curve_ = np.array([run.shown(loss) for loss in fit.history.losses])
         self.n_iter_, self.stop_reason_ = len(fit.history.losses), fit.history.stop_reason
-        self.__dict__.pop("kkt_residual_", None)
+        for name in ("kkt_residual_", "_explained"):
+            self.__dict__.pop(name, None)
         if fit.certificate is not None:
             self.kkt_residual_ = fit.certificate
 
@@ -143,7 +147,7 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         (1797, 16)
         """
         if not hasattr(self, "factors_"):
-            self.fit(X)
+            self._fit(X, self._start(), RunControl.of_batch(X))
             self.n_samples_seen_ = self.codes_[-1].shape[0]
             return self
         self._validate_params()
@@ -159,13 +163,6 @@ class Factorization(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.n_samples_seen_ = self._memory.n_seen
         self.loss_curve_, self.n_iter_ = np.append(losses, self.loss_curve_), n_iter + 1
         return self
-
-    @property
-    def n_dead_(self) -> list[int]:
-        """How many features of each layer add nothing: they are zero or, on top, in no sample's codes."""
-        alive = [np.any(C, axis=1) for C in self.features_]
-        alive[-1] = alive[-1] & np.asarray(self.codes_[-1].any(axis=0))
-        return [int(np.count_nonzero(~layer)) for layer in alive]
 
     def fit_transform(
         self, X: Matrix, y: object = None, *, entry_weight: EntryWeight = None, **fit_params: Any

@@ -96,6 +96,7 @@ class GDNMF(Factorization):
     loss_curve_ : array of shape (n_iter_,)
         The objective after each sweep.
     {history}
+    {hierarchy}
     classes_ : array of shape (n_classes,)
         The known labels, sorted; only where there were some.
     transduction_ : array of shape (n_samples,)

@@ -36,7 +36,7 @@ class MultilayerNMF(Factorization):
 
     Attributes
     ----------
-    components_, factors_, features_, codes_, reconstruction_err_, stop_reason_
+    components_, factors_, features_, codes_, reconstruction_err_, stop_reason_, hierarchy_
         See `DeepNSNMF`. Features of a nonlinear model are what unit codes decode to.
     loss_curve_ : array of shape (n_iter_,)
         The top layer's own loss, after each of its sweeps.

@@ -132,6 +132,11 @@ TEXTS = {
             Sweeps of the fine-tuning.
         stop_reason_ : {"decrease", "optimality", "max_iter", "interrupted", "on_sweep"}
         """,
+    "hierarchy": """
+        hierarchy_ : list of LayerSummary
+            What each layer is like: the share it explains alone, dead features, copies of single features below, and
+            how many parts a feature is made of. Not for a single layer.
+        """,
     "n_features": """
         n_features_in_, feature_names_in_
         """,

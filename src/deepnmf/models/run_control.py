@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from deepnmf.engines import RowSource, is_on_cluster, row_source
 from deepnmf.masks import with_holes
+from deepnmf.models.hierarchy import HierarchyWarning, warning_text
 from deepnmf.solvers import OnSweep, Run
 from deepnmf.solvers.checkpoints import Checkpoints
 
@@ -28,6 +29,12 @@ class RunControl(NamedTuple):
     checkpoint: str | os.PathLike[str] | None
     checkpoint_seconds: float
     given: Sequence[Any]
+    is_batch: bool = False  # whether it is the first batch of several: what it has learned is not the end
+
+    @classmethod
+    def of_batch(cls, X: Any) -> "RunControl":
+        """That of the first batch of `partial_fit`."""
+        return cls(None, None, 0, (X,), is_batch=True)
 
     def run(self, model: Any) -> Run:
         """A fit that is about to begin, or to go on where its checkpoint is."""
@@ -75,6 +82,9 @@ def fitting(model: Any, control: RunControl) -> Iterator[Run]:
     if model.tol > 0 and (model.stop_reason_ == "max_iter" or model.n_iter_ == model.max_iter):
         message = f"Maximum number of iterations {model.max_iter} reached. Increase it to improve convergence."
         warnings.warn(message, ConvergenceWarning, stacklevel=5)
+    poor = None if control.is_batch else warning_text(model)
+    if poor is not None:
+        warnings.warn(poor, HierarchyWarning, stacklevel=5)
 
 
 def _owner(model: Any, given: Sequence[Any]) -> str:

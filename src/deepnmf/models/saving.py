@@ -71,7 +71,10 @@ def _check_parameters(model: Any) -> None:
 
 def _description(model: Any) -> dict[str, Any]:
     certificate = {"kkt_residual": [float(model.kkt_residual_)]} if hasattr(model, "kkt_residual_") else {}
-    return certificate | {
+    explained = {} if model._explained is None else {"explained": list(model._explained)}
+    return {
+        **certificate,
+        **explained,
         "format": FORMAT,
         "class": type(model).__name__,
         "parameters": model.get_params(deep=False),
@@ -120,6 +123,8 @@ def restored(cls: type[Any], description: dict[str, Any], tensors: dict[str, Arr
     for layer, C in enumerate(model.features_):
         Expected((len(model.factors_[layer]), model.n_features_in_)).check(C, f"features of layer {layer}")
     check_output_layer(problem.output_layer, len(model.factors_))
+    if "explained" in description:
+        model._explained = listed_numbers(description, "explained", len(model.factors_), -np.inf, 1)
     check_codes(codes, [len(Z) for Z in model.factors_])
     model.codes_ = codes
     return model

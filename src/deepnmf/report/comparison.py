@@ -7,6 +7,7 @@ from typing import Any
 
 from deepnmf.arrays import Matrix
 from deepnmf.models.factorization import Factorization
+from deepnmf.models.hierarchy import HEADINGS, cells
 from deepnmf.plotting.hierarchy_plot import ImageShape
 from deepnmf.plotting.sample_groups import ClassNames
 from deepnmf.report.display import Display
@@ -117,6 +118,9 @@ def write_compared_models(
         {"models": data},
         title=title,
         compared=compared,
+        deep=[model for model in compared if model.evaluation.hierarchy],
+        headings=HEADINGS,
+        cells=cells,
         labeled=compared[0].evaluation.labels is not None,
         losses=list(dict.fromkeys(model.evaluation.loss for model in compared)),
         timed=any(model.seconds is not None for model in compared),

@@ -14,6 +14,7 @@ from deepnmf.arrays import Array, Matrix
 from deepnmf.masks import with_holes
 from deepnmf.metrics import clustering_accuracy, nmi, sparseness
 from deepnmf.models.factorization import Factorization
+from deepnmf.models.hierarchy import LayerSummary
 from deepnmf.objective.divergences import Divergence
 from deepnmf.plotting.hierarchy_plot import ImageShape, check_image_shape
 from deepnmf.plotting.sample_groups import (
@@ -248,6 +249,11 @@ class Evaluation:
     def loss(self) -> Divergence:
         """The loss of the model."""
         return self.divergences.loss
+
+    @property
+    def hierarchy(self) -> list[LayerSummary]:
+        """What each layer of a deep model is like, as its fit has measured it; empty for a single layer."""
+        return getattr(self.model, "hierarchy_", [])
 
     @property
     def depth(self) -> int:

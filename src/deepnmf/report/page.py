@@ -8,6 +8,7 @@ import numpy as np
 
 from deepnmf.arrays import Matrix
 from deepnmf.models.factorization import Factorization
+from deepnmf.models.hierarchy import HEADINGS, cells
 from deepnmf.plotting.hierarchy_plot import ImageShape
 from deepnmf.plotting.sample_groups import ClassNames
 from deepnmf.report.display import Display
@@ -148,6 +149,8 @@ def write_evaluation(
         title=title,
         name=type(model).__name__,
         evaluation=evaluation,
+        headings=HEADINGS,
+        cells=cells,
         sizes=[len(C) for C in model.features_],
         ending=STOP_REASONS.get(model.stop_reason_, model.stop_reason_),
         seconds=seconds,

@@ -111,6 +111,15 @@ class LinearChain:
         """The square of the error that a model without any feature has."""
         return self.loss.baseline(engine)
 
+    def best_error(self, engine: Engine, layer: int) -> float:
+        """The error that the features of a layer leave with their best codes, without penalties."""
+        return self.loss.best_error(engine, self.features()[layer])
+
+    def part_norms(self, layer: int) -> Array:
+        """The norms of what codes of a layer of size 1 add to the data, in the scale of the factor above."""
+        units = np.eye(len(self.factors[layer]))
+        return np.linalg.norm(self.decode(units, layer), axis=1) / self.code_scales[layer]
+
     def handed_out(self, codes: Array, layer: int) -> Array:
         """Codes in the form a user gets them."""
         return np.sqrt(codes) if self.has_roots and layer == self.top else codes
@@ -213,6 +222,19 @@ class NonlinearChain(LinearChain):
         """‖X - X̂‖_F for codes of a layer."""
         return decoded_residual_norm(engine, codes, partial(self.decode, layer=layer))
 
+    def best_error(self, engine: Engine, layer: int) -> float:
+        """The error that the features of a layer leave with codes of its own, found downhill above an activation."""
+        if layer == 0:
+            return super().best_error(engine, layer)
+        decoders, size = [self.layer_decoder(below) for below in range(layer + 1)], len(self.factors[layer])
+        none = CodePenalty(np.zeros((size, size)))
+        encoder = activated_encoder(decoders, self.activation, none, self.chain.nonnegative, self.known_codes(layer))
+        return self.residual(engine, self.handed_out(encoder.encode(engine), layer), layer)
+
+    def known_codes(self, layer: int) -> Array:
+        """Codes of a layer that a row may start from; none by default."""
+        return np.empty((0, len(self.factors[layer])))
+
 
 @dataclass(frozen=True, kw_only=True)
 class ActivatedChain(NonlinearChain):
@@ -229,6 +251,10 @@ class ActivatedChain(NonlinearChain):
         """What the codes of the top stand for on the layers below."""
         values = self.encoder.values_below(codes)
         return [V.astype(codes.dtype, copy=False) for V in values[:-1]]
+
+    def known_codes(self, layer: int) -> Array:
+        """What the codes of some training rows stand for on a layer."""
+        return self.encoder.values_below(self.others)[layer]
 
     @cached_property
     def encoder(self) -> ActivatedEncoder:

@@ -7,6 +7,8 @@ that is reported, the baseline of `score`, units and batches all go through it.
 from abc import ABC, abstractmethod
 from typing import Any
 
+import numpy as np
+
 from deepnmf.arrays import Array
 from deepnmf.engines import Engine
 from deepnmf.objective import Chain, CodePenalty, Objective
@@ -63,6 +65,13 @@ class Loss(ABC):
     @abstractmethod
     def error(self, engine: Engine, codes: Array, decoder: Array) -> float:
         """√(2 d(X, H D)), the reconstruction error."""
+
+    def best_error(self, engine: Engine, features: Array) -> float:
+        """The error that the best codes of the engine's rows leave, without penalties, at any size of the features."""
+        sizes = np.abs(features).max(axis=1, initial=0)
+        decoder = features / np.where(sizes > 0, sizes, 1)[:, None]  # a penalty may have left them next to nothing
+        none = CodePenalty(np.zeros((len(decoder), len(decoder))))
+        return self.error(engine, self.encode(engine, decoder, none), decoder)
 
     @abstractmethod
     def baseline(self, engine: Engine) -> float:

@@ -21,6 +21,7 @@ from deepnmf.objective.penalties import weight_in_units
 from deepnmf.objective.terms import Labels
 from deepnmf.solvers.encoding import residual_norm
 from deepnmf.solvers.loop import History, Run, minimize
+from deepnmf.solvers.losses import FROBENIUS
 from deepnmf.solvers.network_descent import NetworkDescent, NetworkState, encoded_layers, layerwise_start
 from deepnmf.solvers.pretraining import LayerwisePlan
 from deepnmf.solvers.problem import BoundProblem, Fit, Problem, Start
@@ -70,6 +71,14 @@ class LearnedNetwork:
     def baseline(self, engine: Engine) -> float:
         """‖X‖², the square of the error that a model without any feature has."""
         return engine.sqnorm
+
+    def best_error(self, engine: Engine, layer: int) -> float:
+        """The error that the features of a layer leave with their best codes."""
+        return FROBENIUS.best_error(engine, self.decoders[layer])
+
+    def part_norms(self, layer: int) -> Array:
+        """The norms of a layer's features in the scale of the factor above."""
+        return np.linalg.norm(self.decoders[layer], axis=1)
 
     @property
     def transduction(self) -> Array:

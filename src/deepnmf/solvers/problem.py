@@ -52,6 +52,14 @@ class Learned(Protocol):
         """The square of the error that a model without any feature has."""
         ...
 
+    def best_error(self, engine: Engine, layer: int) -> float:
+        """The error that the features of a layer leave with their best codes, without penalties."""
+        ...
+
+    def part_norms(self, layer: int) -> Array:
+        """The norms of what codes of a layer of size 1 add to the data, in the scale of the factor above."""
+        ...
+
     def state(self) -> tuple[dict[str, Any], Arrays]:
         """What a file must hold: a description, and lists of arrays."""
         ...
@@ -141,6 +149,11 @@ class Problem(ABC):
     tol: float
     output_layer: int = -1
     keep_codes: str = "top"
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether no activation lies between layers."""
+        return True
 
     @property
     def masks_nan(self) -> bool:

@@ -14,13 +14,15 @@ from deepnmf.checks import check_output_layer, check_rank, check_warm_start, fac
 from deepnmf.engines import Engine
 from deepnmf.labels import UNKNOWN, KnownLabels, described_classes, one_hot, restored_classes
 from deepnmf.layout import Arrays, Expected, Layout
-from deepnmf.objective import ACTIVATIONS, Activation, Known
+from deepnmf.objective import ACTIVATIONS, Activation, CodePenalty, Known
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.objective.divergences import SQUARED_ERROR, Divergence
 from deepnmf.objective.layer_stack import LayerStack
 from deepnmf.objective.two_sided_model import TwoSided
+from deepnmf.solvers.activated_encoding import ActivatedEncoder
 from deepnmf.solvers.encoding import decoded_residual_norm
 from deepnmf.solvers.loop import History, Run, minimize
+from deepnmf.solvers.losses import FROBENIUS
 from deepnmf.solvers.pretraining import LayerwisePlan
 from deepnmf.solvers.problem import BoundProblem, Fit, Problem, Start
 from deepnmf.solvers.two_sided_descent import Labels, TwoSidedDescent
@@ -97,6 +99,22 @@ class LearnedTwoSided:
         """‖X‖², the square of the error that a model without any feature has."""
         return engine.sqnorm
 
+    def best_error(self, engine: Engine, layer: int) -> float:
+        """The error that the features of a layer leave with codes of its own; below the top, of the deep path alone."""
+        if layer == self.top:
+            return self.residual(engine, self.encode(engine, layer), layer)
+        below, size = self.model.features, len(self.factors[layer])
+        decoders = [Z.astype(np.float64) for Z in (self.factors[0], *below.factors[:layer])]
+        if layer == 0:
+            return FROBENIUS.best_error(engine, decoders[0])
+        none, no_codes = CodePenalty(np.zeros((size, size))), np.empty((0, size))
+        encoder = ActivatedEncoder(tuple(decoders), below.activation, none, nonnegative=True, others=no_codes)
+        return self.residual(engine, encoder.encode(engine), layer)
+
+    def part_norms(self, layer: int) -> Array:
+        """The norms of what codes of a layer of size 1 add to the data."""
+        return np.linalg.norm(self.decode(np.eye(len(self.factors[layer])), layer), axis=1)
+
     def scores(self, codes: Array) -> Array:
         """Scores of the classes, Ĝ_1 U + G_m V."""
         return self.model.stacked(codes) @ self.model.head
@@ -141,6 +159,11 @@ class TwoSidedProblem(Problem):
     paths: str
     activation: str
     label_weight: float
+
+    @property
+    def is_linear(self) -> bool:
+        """Both sides have an activation."""
+        return False
 
     @property
     def has_units(self) -> bool:

@@ -1,0 +1,43 @@
+"""The benchmarks that are run a part at a time still run."""
+
+from types import SimpleNamespace
+
+import pytest
+
+main = pytest.importorskip("benchmarks.hierarchy.__main__", reason="benchmarks are not in the source distribution")
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def quick(part, name, *models):
+    options = SimpleNamespace(quick=True, seeds=2, names=[name], models=models)
+    return list(main.measured(part, options, kept=[]))
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "models"),
+    [
+        ("planted", "three levels", ("DeepNSNMF", "DeepNSNMF, from the truth", "the true features", "separate NMFs")),
+        ("real", "digits", ("MultilayerNMF", "GDNMF", "separate NMFs")),
+        ("stability", "digits", ("DeepSemiNMF", "separate NMFs")),
+    ],
+)
+def test_a_part_of_the_hierarchy_benchmark_has_a_row_for_each_model(part, name, models, monkeypatch):
+    monkeypatch.setattr(main, "commit", lambda: "abc1234")
+    records = quick(part, name, *models)
+    assert len(records) == 2 * len(models)
+    section = main.section(part, records)
+    assert [line.split(" | ")[0][2:] for line in section.splitlines()[-len(models) :]] == list(models)
+    assert "nan" not in section
+
+
+def test_fits_that_are_kept_are_not_made_again(monkeypatch):
+    monkeypatch.setattr(main, "commit", lambda: "abc1234")
+    kept = quick("real", "digits", "separate NMFs")
+    options = SimpleNamespace(quick=True, seeds=2, names=["digits"], models=("separate NMFs",))
+    assert not list(main.measured("real", options, kept))
+
+
+def test_all_deep_models_of_the_package_are_compared():
+    names = main.PARTS["real"].contenders()
+    assert {"MultilayerNMF", "DeepNSNMF", "SparseDeepNMF", "DeepSemiNMF", "DeepNMFNetwork", "GDNMF"} <= set(names)
