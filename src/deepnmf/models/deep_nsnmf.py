@@ -18,6 +18,7 @@ class DeepNSNMF(Factorization):
     {layer_sizes}
     theta : float or sequence of float in [0, 1], default=0.1
         Smoothing, one number or one a layer.
+    {layer_weights}
     {init}
     {solver}
     {beta_loss}
@@ -65,6 +66,7 @@ class DeepNSNMF(Factorization):
         layer_sizes: tuple[int, ...] = (100, 10),
         *,
         theta: float | Sequence[float] = 0.1,
+        layer_weights: Sequence[float] | None = None,
         init: Init = None,
         solver: SolverName = "hals",
         beta_loss: float | str = "frobenius",
@@ -80,6 +82,7 @@ class DeepNSNMF(Factorization):
     ) -> None:
         self.layer_sizes = layer_sizes
         self.theta = theta
+        self.layer_weights = layer_weights
         self.init = init
         self.solver = solver
         self.beta_loss = beta_loss
@@ -99,6 +102,7 @@ class DeepNSNMF(Factorization):
             loss=loss_of(self.beta_loss, self.solver),
             nonnegative=True,
             theta=self.theta,  # equations (6) to (8), one θ a layer
+            layer_weights=self.layer_weights,
             init=self.init,
             random_state=self.random_state,
             pretraining=Layerwise(self.pretrain_max_iter, self.pretrain_tol),  # Algorithm 2, line 1

@@ -1,3 +1,4 @@
+from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 from deepnmf.models.factorization import Factorization
@@ -18,6 +19,7 @@ class DeepSemiNMF(Factorization):
     {layer_sizes}
     activation : {"identity", "stanh", "square", "sigmoid", "softplus", "relu"}, default="identity"
         g, the map between layers: X ≈ g(··· g(H_m Z_m) ···) Z_1.
+    {layer_weights}
     init : {"svd", "kmeans", "random", "custom"}, default="svd"
         Start of each layer. "kmeans" takes centers of clusters as features: for few features, or for more than the
         data has dimensions, where "svd" can only add random ones.
@@ -74,6 +76,7 @@ class DeepSemiNMF(Factorization):
         layer_sizes: tuple[int, ...] = (100, 10),
         *,
         activation: Literal["identity", "stanh", "square", "sigmoid", "softplus", "relu"] = "identity",
+        layer_weights: Sequence[float] | None = None,
         init: FreeInit = "svd",
         solver: SolverName = "hals",
         max_iter: int = 200,
@@ -89,6 +92,7 @@ class DeepSemiNMF(Factorization):
     ) -> None:
         self.layer_sizes = layer_sizes
         self.activation = activation
+        self.layer_weights = layer_weights
         self.init = init
         self.solver = solver
         self.max_iter = max_iter
@@ -107,6 +111,7 @@ class DeepSemiNMF(Factorization):
             sizes=self.layer_sizes,
             nonnegative=False,
             activation=self.activation,  # equation (14)
+            layer_weights=self.layer_weights,
             init=self.init,
             default_init="svd",
             random_state=self.random_state,

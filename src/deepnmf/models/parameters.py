@@ -49,6 +49,7 @@ CONSTRAINTS: Constraints = {
     "n_components": [COUNT],
     "layer_sizes": ["array-like", COUNT],
     "theta": [Real, "array-like"],
+    "layer_weights": ["array-like", None],
     "beta_loss": [one_of("frobenius", "kullback-leibler", "itakura-saito"), Real],
     "init": [one_of(*NNDSVD, "random", "custom"), None],
     "solver": [one_of(*SOLVERS)],
@@ -75,6 +76,12 @@ TEXTS = {
     "layer_sizes": """
         layer_sizes : sequence of int, default=(100, 10)
             r_1..r_m, from the data upwards.
+        """,
+    "layer_weights": """
+        layer_weights : sequence of float or None, default=None
+            λ_1..λ_m in Σ_l λ_l d(X | H_l D_l), where every layer with a weight above 0 has codes of its own and
+            explains the data. None is the published model, in which the top layer alone does: (0, ..., 0, 1).
+            Without penalty and activation only.
         """,
     "init": """
         init : {"random", "nndsvd", "nndsvda", "nndsvdar", "custom"} or None, default=None

@@ -43,6 +43,7 @@ class SparseDeepNMF(Factorization):
         λ, one number or one a layer, in the same units; for "R", "RL1", "RL2". Fine-tuning uses the top layer's. With
         "R" those below act on the lower codes; below an activation they hold ½ λ_l ‖Z_l‖², l < m, which is not in the
         paper: otherwise Z_l would grow and all that enters the activation shrink.
+    {layer_weights}
     {init}
     solver : {"hals", "apg", "pg", "mu"}, default="hals"
         "apg" is the paper's. Below an activation it updates Z_1; codes and upper factors make gradient steps there.
@@ -103,6 +104,7 @@ class SparseDeepNMF(Factorization):
         penalty: Literal["L", "R", "RL1", "RL2"] | None = None,
         feature_penalty: float | Sequence[float] = 0.03,
         code_penalty: float | Sequence[float] = 0.03,
+        layer_weights: Sequence[float] | None = None,
         init: Init = None,
         solver: SolverName = "hals",
         beta_loss: float | str = "frobenius",
@@ -122,6 +124,7 @@ class SparseDeepNMF(Factorization):
         self.penalty = penalty
         self.feature_penalty = feature_penalty
         self.code_penalty = code_penalty
+        self.layer_weights = layer_weights
         self.init = init
         self.solver = solver
         self.beta_loss = beta_loss
@@ -144,6 +147,7 @@ class SparseDeepNMF(Factorization):
             activation=self.activation,
             penalties=self._penalties(self.penalty),
             lower_code_penalties=lower_codes,  # (20)
+            layer_weights=self.layer_weights,
             init=self.init,
             random_state=self.random_state,
             pretraining=Layerwise(self.pretrain_max_iter, self.pretrain_tol),

@@ -118,6 +118,20 @@ class Statistics:
     sqnorm: float
     joint: Mapping[object, Array] = field(default_factory=dict)
 
+    def weighted(self, weight: float) -> "Statistics":
+        """Times a weight."""
+        return Statistics(weight * self.M, weight * self.K, weight * self.code_sums, weight * self.sqnorm)
+
+    def seen_below(self, W: Array) -> "Statistics":
+        """Those of the codes H W."""
+        return Statistics(W.T @ self.M, W.T @ self.K @ W, W.T @ self.code_sums, self.sqnorm)
+
+    def plus(self, other: "Statistics") -> "Statistics":
+        """Those of both, as if they were of different rows."""
+        return Statistics(
+            self.M + other.M, self.K + other.K, self.code_sums + other.code_sums, self.sqnorm + other.sqnorm
+        )
+
 
 def inverse_norms(features: Array) -> Array:
     """1/‖row‖, or 1 for a row that is zero or negligible compared with the largest."""

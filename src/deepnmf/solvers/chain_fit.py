@@ -14,6 +14,7 @@ from deepnmf.labels import Groups
 from deepnmf.objective import ActivatedObjective, Activation, Chain, CodePenalty, LayerPenalty, Objective
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.solvers.activated_descent import ActivatedDescent
+from deepnmf.solvers.code_scales import rms_scales, roots, scaled_below
 from deepnmf.solvers.descent import State
 from deepnmf.solvers.learned import (
     ActivatedChain,
@@ -30,6 +31,7 @@ from deepnmf.solvers.problem import BoundProblem, Fit, Start
 from deepnmf.solvers.starts import free_start, nonnegative_start, refitted
 from deepnmf.solvers.statistics import statistics
 from deepnmf.solvers.steps import Solver
+from deepnmf.solvers.weighted_layers import Layers
 
 if TYPE_CHECKING:
     from deepnmf.solvers.chain_problem import ChainProblem
@@ -47,6 +49,7 @@ class BoundChain(BoundProblem):
     lower_code_penalties: Sequence[LayerPenalty]
     activation: Activation | None
     solver: Solver
+    layers: Layers | None  # that explain the data, where that is not the top layer alone
     labels: Any
     penalty_units: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # of weights that were measured
 
@@ -90,10 +93,21 @@ class BoundChain(BoundProblem):
         start = self.in_units(start, engine.unit)
         bound, codes, chain = self.begun(engine, start, run)
         loss = self.problem.loss
+        if self.layers is not None:
+            return self, *self.weighted(engine, self.layers, codes, chain, run)
         descent = loss.descent(engine, bound.objective, self.solver)
         first = descent.start(codes, chain, refined=start.warm or len(self.sizes) > 1 or self.measures)
         state, history = loss.settled(descent, *self.tuned(descent.advance, first, run))
         return bound, state, history, loss.certificate(descent, state.codes, state.chain)
+
+    def weighted(
+        self, engine: Engine, layers: Layers, codes: Array, chain: Chain, run: Run
+    ) -> tuple[Any, History, float | None]:
+        """Fine-tune a chain of which several layers explain the data; the state has codes of the top layer."""
+        descent = self.problem.loss.weighted_descent(engine, self.solver, layers)
+        state, history = self.tuned(descent.advance, descent.start(codes, chain, refined=True), run)
+        certificate = descent.residual(state.codes, state.chain)
+        return replace(state, codes=layers.top(state.codes, state.chain)), history, certificate
 
     def tuned(self, advance: Any, state: Any, run: Run) -> tuple[Any, History]:
         """Make the sweeps of the fine-tuning."""
@@ -208,14 +222,8 @@ class BoundChain(BoundProblem):
         return chain, [inverse_norms(chain.decoder(layer)) for layer in range(chain.depth)]
 
     def rms_scales(self, codes: Array, chain: Chain, scales: Sequence[Array]) -> list[Array]:
-        """What codes of each layer are divided by to have unit root mean square over the rows of the fit.
-
-        Below the top these are the chain's own codes, H A_l: others are not at hand.
-        """
-        K = np.asarray(codes.T @ codes, dtype=np.float64) / len(codes)
-        above = [chain.above(layer) for layer in range(chain.depth)]
-        squares = [np.diag(K) if A is None else np.einsum("ij,ij->j", A, K @ A) for A in above]
-        return [_roots(square, scale) for square, scale in zip(squares, scales, strict=True)]
+        """What codes of each layer are divided by to have unit root mean square over the rows of the fit."""
+        return rms_scales(codes, chain, scales)
 
     def code_penalties(self, chain: Chain) -> list[CodePenalty]:
         """The penalties of every layer's codes, in the scale in which the chain was optimized."""
@@ -266,7 +274,7 @@ class BoundActivatedChain(BoundChain):
 
     def rms_scales(self, codes: Array, chain: Chain, scales: Sequence[Array]) -> list[Array]:
         """Of the top codes alone: values below an activation have the scale that it gives them."""
-        return [*scales[:-1], _roots(np.square(codes, dtype=np.float64).mean(axis=0), scales[-1])]
+        return [*scales[:-1], roots(np.square(codes, dtype=np.float64).mean(axis=0), scales[-1])]
 
     def learned(self, codes: Array, *parts: Any) -> LinearChain:
         """What was learned, with the codes of some training rows."""
@@ -317,22 +325,6 @@ class BoundTiedChain(BoundChain):
         state = replace(state, codes=groups.expanded(state.codes))
         fit = self.handed_out(engine, state, history, certificate)
         return replace(fit, learned=TiedChain(**vars(fit.learned), classes=groups.classes))
-
-
-def scaled_below(chain: Chain, activation: Activation) -> tuple[Chain, list[Array]]:
-    """The chain as it is handed out below an activation f, and what codes of each layer are divided by then.
-
-    Where f lets scale through, lower layers come out with unit rows, or chance would decide the codes' scale. Only the
-    rows of S_m Z_m trade scale with the codes; those of lower layers have theirs already.
-    """
-    if activation.degree is not None and not any(chain.theta):
-        chain = chain.with_unit_rows_below(activation.degree)
-    return chain, [*(np.ones(len(Z)) for Z in chain.factors[:-1]), inverse_norms(chain.smoothed(chain.depth - 1))]
-
-
-def _roots(squares: Array, scales: Array) -> Array:
-    """Root mean squares; codes of a feature that no row has keep the scale of its norm."""
-    return np.where(squares > 0, np.sqrt(squares), scales)
 
 
 def _rescaled(penalty: CodePenalty, scale: Array) -> CodePenalty:

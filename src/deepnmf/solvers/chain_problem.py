@@ -33,6 +33,7 @@ from deepnmf.solvers.learned import (
 from deepnmf.solvers.losses import FROBENIUS, Loss
 from deepnmf.solvers.problem import Problem, Start
 from deepnmf.solvers.steps import SOLVERS
+from deepnmf.solvers.weighted_layers import Layers
 from deepnmf.untrusted import of_type
 
 SCALES = 1e-150, 1e150  # of codes: their squares, and what is divided by these, are numbers
@@ -49,6 +50,9 @@ class ChainProblem(Problem):
         r_1..r_m; None is one layer of as many features as X has, "auto" too unless factors are given.
     theta : float or sequence of float
         Smoothing of the matrices S_l.
+    layer_weights : sequence of float or None
+        λ_1..λ_m in Σ_l λ_l loss(X, H_l S_l C_l), where every layer explains the data with codes of its own; None is
+        the top layer alone.
     loss : Loss
         How far X̂ is from X.
     activation : str
@@ -79,6 +83,7 @@ class ChainProblem(Problem):
 
     sizes: Any
     theta: float | Sequence[float] = 0.0
+    layer_weights: Sequence[float] | None = None
     loss: Loss = FROBENIUS
     activation: str = "identity"
     penalties: Sequence[UnresolvedPenalty] = ()
@@ -127,7 +132,7 @@ class ChainProblem(Problem):
     @property
     def learns_in_batches(self) -> bool:
         """Whether the factors can be learned from statistics of the codes alone; a greedy layer needs all codes."""
-        return self.distributes and self.fine_tuning and self.loss.memory is not None
+        return self.distributes and self.fine_tuning and self.loss.memory is not None and self.layer_weights is None
 
     @property
     def memory(self) -> Any:
@@ -162,8 +167,24 @@ class ChainProblem(Problem):
                 "its layers: use beta_loss='frobenius', or activation='identity'."
             )
         sizes = self.layer_sizes(X.shape[1], start.factors)
+        self.layers(len(sizes))
         check_output_layer(self.output_layer, len(sizes))
         start.check(X, sizes, self, whom)
+
+    def layers(self, depth: int) -> Layers | None:
+        """The layers that explain the data; None where that is the top layer alone."""
+        if self.layer_weights is None:
+            return None
+        weights = per_layer(self.layer_weights, depth, "layer_weights", 0, np.inf)
+        if weights[-1] == 0:
+            raise ValueError(f"layer_weights must end with a weight above 0, that of the top layer, got {weights}.")
+        if not self.is_linear or self.penalties:
+            reason = "a chain without activation" if not self.is_linear else "a chain without penalties"
+            raise ValueError(f"layer_weights needs {reason}: use layer_weights=None, or {self._without()}.")
+        return Layers(weights) if weights != (0.0,) * (depth - 1) + (1.0,) else None
+
+    def _without(self) -> str:
+        return "penalty=None" if self.is_linear else "activation='identity'"
 
     def bind(self, engine: Engine, known: Known, start: Start) -> BoundChain:
         """Resolve sizes, smoothing, the penalties' weights in the units of the data, and graphs."""
@@ -192,6 +213,7 @@ class ChainProblem(Problem):
             ],
             activation=None if self.is_linear else ACTIVATIONS[self.activation],
             solver=SOLVERS[self.solver],
+            layers=self.layers(depth),
             labels=known.labels,
         )
         return bound.weighed(start.before.penalty_units) if start.warm and start.before.unit == unit else bound

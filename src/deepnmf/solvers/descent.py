@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -139,8 +139,12 @@ class ChainDescent:
         """Update codes and factors, from the factors given."""
         rows, stats, codes_optimality = self._update_codes(state, departure)
         chain, factors_optimality = self.update_factors(departure, stats, state.most_inner)
-        loss = self.objective.value(chain, stats)
+        loss = self.value(chain, stats)
         return Sweep(rows, chain, loss, max(codes_optimality, factors_optimality), stats.sqnorm)
+
+    def value(self, chain: Chain, stats: Any) -> float:
+        """The objective at the codes of the statistics."""
+        return self.objective.value(chain, stats)
 
     def _look_ahead(self, state: State, reached: State, plain_codes: Array) -> State:
         """Extrapolate from the state before, whose row arrays the next sweep may write into."""
@@ -164,11 +168,17 @@ class ChainDescent:
             return replace(state, exhausted=True)
         return replace(state, plain_codes=None, ahead=None, momentum=state.momentum.after_rise())
 
-    def _update_codes(self, state: State, chain: Chain) -> tuple[tuple[Array, ...], Statistics, float]:
-        dtype = self.engine.dtype
+    def _update_codes(self, state: State, chain: Chain) -> tuple[tuple[Array, ...], Any, float]:
         D = chain.decoder()
-        penalty = self.objective.code_penalty(chain)
-        step = CodesStep(
+        data = self.engine.completed(state.codes, D)
+        out, self._spare = self._spare, None
+        new_rows, (M, K, sums, (violation, size)) = data.sweep(self._rows(state), self.codes_step(state, chain), out)
+        return new_rows, Statistics(M, K, sums, data.sqnorm), relative(violation, size)
+
+    def codes_step(self, state: State, chain: Chain) -> CodesStep:
+        """What a pass does to the codes of a chain."""
+        dtype, D, penalty = self.engine.dtype, chain.decoder(), self.objective.code_penalty(chain)
+        return CodesStep(
             features=np.ascontiguousarray(D.T, dtype=dtype),
             gram=FormedGram((D @ D.T + penalty.gram).astype(dtype, copy=False)),
             l1=penalty.l1,
@@ -176,13 +186,12 @@ class ChainDescent:
             n_inner=min(inner_steps(*D.shape), state.most_inner),
             beta=state.momentum.beta if state.plain_codes is not None else 0.0,
         )
-        rows = [state.codes]
-        if self.solver.extrapolates:
-            rows.append(state.codes if state.plain_codes is None else state.plain_codes)
-        out, self._spare = self._spare, None
-        data = self.engine.completed(state.codes, D)
-        new_rows, (M, K, sums, (violation, size)) = data.sweep(rows, step, out)
-        return new_rows, Statistics(M, K, sums, data.sqnorm), relative(violation, size)
+
+    def _rows(self, state: State) -> list[Array]:
+        """Codes; where the solver extrapolates, as they were before that too."""
+        if not self.solver.extrapolates:
+            return [state.codes]
+        return [state.codes, state.codes if state.plain_codes is None else state.plain_codes]
 
     def update_factors(self, chain: Chain, stats: Statistics, most_inner: int, lowest: int = 0) -> tuple[Chain, float]:
         """Update the factors from some layer on, lowest first, from the statistics alone."""

@@ -17,6 +17,8 @@ from deepnmf.solvers.divergence_steps import few_rows
 from deepnmf.solvers.loop import History
 from deepnmf.solvers.losses import FROBENIUS, Loss
 from deepnmf.solvers.steps import Solver
+from deepnmf.solvers.weighted_layers import Layers
+from deepnmf.solvers.weighted_passes import WeightedPasses
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,10 @@ class BetaDivergence(Loss):
         """Coordinate steps on counts in memory, else passes over the rows; the solver is that of squared error."""
         penalty = _elastic_net(objective, self.name)
         return DivergenceDescent(engine, self.divergence, penalty, multiplies=self.multiplies)
+
+    def weighted_descent(self, engine: Engine, solver: Solver, layers: Layers) -> WeightedPasses:
+        """Passes over the rows; the solver is that of squared error."""
+        return WeightedPasses(engine, self.divergence, layers, self.multiplies)
 
     def settled(
         self, descent: DivergenceDescent, state: DivergenceState, history: History

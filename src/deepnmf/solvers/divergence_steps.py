@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.engines import Block, Dense, Engine, Sums
+from deepnmf.engines import Block, Dense, Engine, Step, Sums
 from deepnmf.engines.entries import dense_parts, entry_parts, stored_rows
 from deepnmf.kernels import sampled_products
 from deepnmf.kernels.beta_steps import descend_beta
@@ -243,7 +243,7 @@ class ValueStep:
 class InDouble:
     """The sums of a step that moves nothing, on codes in double precision."""
 
-    step: CoordinateStep | MultiplicativeStep | ValueStep
+    step: Step
 
     def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         """Look at one block."""

@@ -34,6 +34,19 @@ class Counts:
         """From the sums of a pass, which has columns as rows; without M, sums of codes alone."""
         return cls(np.empty((0, 0)) if M is None else M.T, code_sums, None if T is None else T.T)
 
+    def weighted(self, weight: float) -> "Counts":
+        """Times a weight."""
+        return Counts(weight * self.M, weight * self.code_sums, None if self.T is None else weight * self.T)
+
+    def seen_below(self, W: Array) -> "Counts":
+        """Those of the codes H W."""
+        return Counts(W.T @ self.M, W.T @ self.code_sums, None if self.T is None else W.T @ self.T)
+
+    def plus(self, other: "Counts") -> "Counts":
+        """Those of both, as if they were of different rows."""
+        T = None if self.T is None or other.T is None else self.T + other.T
+        return Counts(self.M + other.M, self.code_sums + other.code_sums, T)
+
     def push(self, chain: Chain, layer: int) -> Array:
         """What an entry of Z_l adds to Σ W∘X̂: A_lᵀTB_lᵀ, without weights (A_lᵀh)(B_l1)ᵀ."""
         A, below = chain.above(layer), chain.below(layer)
@@ -54,17 +67,21 @@ def expect(chain: Chain, counts: Counts, penalty: ElasticNet, lowest: int = 0) -
     pulls = [counts.pull(chain, layer) for layer in range(lowest, chain.depth)]
     worst = 0.0
     for layer, pull in enumerate(pulls, lowest):
-        Z, push = chain.factors[layer], counts.push(chain, layer)
-        new, violation, size = np.empty_like(Z), 0.0, 0.0
-        for part in _some_rows(Z):
-            N, own_push = Z[part] * pull[part], push[part] + penalty.factor_l1
-            new[part] = expected_root(N, push[part], penalty.factor_l1, penalty.factor_l2)
-            slope = own_push + penalty.factor_l2 * Z[part] - pull[part]
-            violation += square_violation(Z[part], slope, own_push, N.sum(axis=1, keepdims=True))
-            size += inner(own_push, own_push)
-        chain = chain.with_factor(layer, new)
-        worst = max(worst, math.sqrt(violation / (size or 1.0)))
+        Z, violation = expected_factor(chain.factors[layer], pull, counts.push(chain, layer), penalty)
+        chain, worst = chain.with_factor(layer, Z), max(worst, violation)
     return chain, worst
+
+
+def expected_factor(Z: Array, pull: Array, push: Array, penalty: ElasticNet) -> tuple[Array, float]:
+    """One step of a factor from its pull and push; how far from optimal it was."""
+    new, violation, size = np.empty_like(Z), 0.0, 0.0
+    for part in _some_rows(Z):
+        N, own_push = Z[part] * pull[part], push[part] + penalty.factor_l1
+        new[part] = expected_root(N, push[part], penalty.factor_l1, penalty.factor_l2)
+        slope = own_push + penalty.factor_l2 * Z[part] - pull[part]
+        violation += square_violation(Z[part], slope, own_push, N.sum(axis=1, keepdims=True))
+        size += inner(own_push, own_push)
+    return new, math.sqrt(violation / (size or 1.0))
 
 
 def _some_rows(Z: Array) -> Iterator[slice]:
@@ -96,13 +113,32 @@ class Ratios:
     P: Array
     Q: Array
 
+    def weighted(self, weight: float) -> "Ratios":
+        """Times a weight."""
+        return Ratios(weight * self.P, weight * self.Q)
+
+    def seen_below(self, W: Array) -> "Ratios":
+        """Those of the codes H W."""
+        return Ratios(W.T @ self.P, W.T @ self.Q)
+
+    def plus(self, other: "Ratios") -> "Ratios":
+        """Those of both, as if they were of different rows."""
+        return Ratios(self.P + other.P, self.Q + other.Q)
+
+    def pull(self, chain: Chain, layer: int) -> Array:
+        """A_lᵀPB_lᵀ."""
+        return block_target(chain.above(layer), chain.below(layer), self.P)
+
+    def push(self, chain: Chain, layer: int) -> Array:
+        """A_lᵀQB_lᵀ."""
+        return block_target(chain.above(layer), chain.below(layer), self.Q)
+
 
 def multiplied(
     chain: Chain, layer: int, ratios: Ratios, divergence: Divergence, penalty: ElasticNet, exponent: float | None = None
 ) -> tuple[Chain, float]:
     """The multiplicative update of one factor; how far from optimal it was."""
-    A, below, Z = chain.above(layer), chain.below(layer), chain.factors[layer]
-    pull, push = block_target(A, below, ratios.P), block_target(A, below, ratios.Q)
+    Z, pull, push = chain.factors[layer], ratios.pull(chain, layer), ratios.push(chain, layer)
     ratio = divergence.ratio(pull, push, Z, penalty.factor_l1, penalty.factor_l2, exponent)
     slope = push + penalty.factor_l1 + penalty.factor_l2 * Z - pull
     totals = (Z * pull).sum(axis=1, keepdims=True)

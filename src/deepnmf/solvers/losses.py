@@ -21,6 +21,7 @@ from deepnmf.solvers.encoding import encode_rows, residual_norm
 from deepnmf.solvers.loop import Descent, History
 from deepnmf.solvers.observed_descent import ObservedDescent
 from deepnmf.solvers.steps import HALS, Solver
+from deepnmf.solvers.weighted_layers import Layers, WeightedDescent
 
 
 class Loss(ABC):
@@ -49,6 +50,10 @@ class Loss(ABC):
     def settled(self, descent: Any, state: Any, history: History) -> tuple[Any, History]:
         """The last state of a descent as it is handed out, and the history that belongs to it."""
         return state, history
+
+    @abstractmethod
+    def weighted_descent(self, engine: Engine, solver: Solver, layers: Layers) -> Any:
+        """What makes the sweeps of a fit in which several layers explain the data."""
 
     @abstractmethod
     def certificate(self, descent: Any, codes: Array, chain: Chain) -> float:
@@ -101,6 +106,9 @@ class Frobenius(Loss):
         if engine.is_sparsely_observed and not objective.penalties:
             return ObservedDescent(engine, objective, solver)
         return ChainDescent(engine, objective, solver)
+
+    def weighted_descent(self, engine: Engine, solver: Solver, layers: Layers) -> WeightedDescent:
+        return WeightedDescent(engine, solver, layers)
 
     certificate = staticmethod(kkt_residual)
     encode = staticmethod(encode_rows)
