@@ -14,6 +14,7 @@ from deepnmf import (
     SSNMF,
     WSF,
     WSFMA,
+    DeepNMF,
     DeepNMFNetwork,
     DeepNSNMF,
     DeepSemiNMF,
@@ -32,6 +33,7 @@ SMALL = [
     NSNMF(4, theta=0.3, random_state=0),
     SemiNMF(4, random_state=0),
     CNMF(4, random_state=0),
+    DeepNMF(**DEEP),
     MultilayerNMF((8, 4), random_state=0, max_iter=40),
     DeepNSNMF(**DEEP),
     SparseDeepNMF(**DEEP),
@@ -67,6 +69,11 @@ VARIANTS = [
     DeepNSNMF(**DEEP, beta_loss="kullback-leibler"),
     DeepNSNMF((12, 8, 4), theta=0, beta_loss=3, random_state=0),
     SparseDeepNMF(**DEEP, beta_loss="kullback-leibler"),
+    DeepNMF((12, 8, 4), beta_loss="kullback-leibler", layer_weights=(2, 1, 1), random_state=0),
+    DeepNMF((12, 8, 4), explains="data", random_state=0),
+    DeepNMF(**DEEP, explains="data", beta_loss="kullback-leibler"),
+    DeepNSNMF((12, 8, 4), theta=0.2, layer_weights=(1, 0, 2), random_state=0),
+    DeepSemiNMF(**DEEP, layer_weights=(1, 1)),
     SemiNMF(4, solver="mu", init="random", random_state=0),
     SemiNMF(4, solver="apg", init="random", random_state=0),
     DeepSemiNMF((4, 8), random_state=0, init="random"),
@@ -101,6 +108,11 @@ VARIANTS = [
 def is_linear(model) -> bool:
     """Whether there is no activation between the layers."""
     return getattr(model, "activation", "identity") == "identity"
+
+
+def explains_codes(model) -> bool:
+    """Whether the codes of all layers are variables of one problem, each layer explaining those below it."""
+    return isinstance(model, DeepNMF) and model.explains == "codes"
 
 
 def beta_of(model) -> float:

@@ -55,19 +55,34 @@ def each_layer(sizes):
     return {"layer_weights": (1.0,) * len(sizes)}
 
 
-# A line each: the class, and the parameters that differ from its defaults. Those that the package lacks are left out.
+def of_data(sizes):  # noqa: ARG001
+    """Every layer explains the data."""
+    return {"explains": "data"}
+
+
+def weighing(weight: float):
+    """Every layer above the first weighs so much, in units of the loss of the data."""
+
+    def params(sizes):
+        return {"layer_weights": (1.0,) + (weight,) * (len(sizes) - 1)}
+
+    return params
+
+
+# A line each: the class, and the parameters that differ from its defaults.
 VARIANTS = {
+    'DeepNMF, explains="data"': ("DeepNMF", of_data),
+    "DeepNMF, weight 0.1": ("DeepNMF", weighing(0.1)),
+    "DeepNMF, weight 1": ("DeepNMF", weighing(1.0)),
     "DeepNSNMF, layer_weights": ("DeepNSNMF", each_layer),
     "SparseDeepNMF, layer_weights": ("SparseDeepNMF", each_layer),
-    "DeepNMF, layer_weights": ("DeepNMF", each_layer),
 }
 
 
 def contenders() -> list[str]:
     """The names of all that are compared."""
     deep = [cls.__name__ for cls in MODELS if "layer_sizes" in signature(cls).parameters]
-    known = [name for name, (base, params) in VARIANTS.items() if base in deep and params((1,)).keys() <= _params(base)]
-    return [*deep, *known, SEPARATE]
+    return [*deep, *VARIANTS, SEPARATE]
 
 
 def build(name: str, sizes, seed: int, **params):

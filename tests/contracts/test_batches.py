@@ -6,13 +6,14 @@ from scipy import sparse
 from sklearn.base import clone
 
 from catalogue import data
-from deepnmf import GNMF, NMF, NSNMF, DeepNSNMF, DeepSemiNMF, MultilayerNMF, SemiNMF, SparseDeepNMF, load
+from deepnmf import GNMF, NMF, NSNMF, DeepNMF, DeepNSNMF, DeepSemiNMF, MultilayerNMF, SemiNMF, SparseDeepNMF, load
 
 MODELS = [
     NMF(4, random_state=0),
     NMF(4, alpha_W=1e-3, random_state=0),
     NSNMF(4, theta=0.2, random_state=0),
     SemiNMF(4, random_state=0),
+    DeepNMF((8, 4), random_state=0),
     DeepNSNMF((8, 4), theta=0.1, random_state=0),
     DeepSemiNMF((8, 4), random_state=0),
     SparseDeepNMF((8, 4), penalty="RL1", random_state=0),

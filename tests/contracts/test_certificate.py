@@ -9,13 +9,16 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import deepnmf
-from catalogue import VARIANTS, beta_of, data, is_linear, name_of
+from catalogue import VARIANTS, beta_of, data, explains_codes, is_linear, name_of
 from deepnmf import GDNMF, GNMF, NMF, DeepNMFNetwork, DeepNSNMF, DeepSemiNMF, MultilayerNMF, SemiNMF
 
 CERTIFIED = [
     model
     for model in VARIANTS
-    if model._problem().projects and is_linear(model) and not isinstance(model, MultilayerNMF)
+    if model._problem().projects
+    and is_linear(model)
+    and not isinstance(model, MultilayerNMF)
+    and not explains_codes(model)
 ]
 LABELS = np.where(np.arange(60) % 2, np.arange(60) % 3, -1)
 

@@ -14,6 +14,8 @@ from deepnmf.kernels import (
     descend_beta,
     descend_counts,
     descend_dense_counts,
+    descend_layers,
+    descend_layers_of_counts,
     descend_observed,
     descend_rows,
     first_maxima,
@@ -22,6 +24,7 @@ from deepnmf.kernels import (
     sampled_products,
 )
 from deepnmf.kernels.compilation import CompiledLoop
+from deepnmf.kernels.layered_codes import Features, UpperLayers
 from deepnmf.kernels.poisson import CodesProblem, Entries
 
 DTYPES = [np.float64, np.float32]
@@ -93,10 +96,35 @@ def beta_arguments(rng, dtype):
     return X, weights, D, H, 1.3, (0.1, 0.2), 1e-7, 3
 
 
+def upper_layers(rng, dtype):
+    factors = [rng.random(shape) for shape in ((6, 25), (4, 6), (3, 4))]
+    return UpperLayers.of(factors, (0.5, 0.3), np.dtype(dtype))
+
+
+def layers_arguments(rng, dtype):
+    _, G, F = quadratic(rng, 40, 6, dtype)
+    G[2] = G[:, 2] = 0
+    return rng.random((40, 13)).astype(dtype), F, G, upper_layers(rng, dtype), 3
+
+
+def layers_of_counts_arguments(rng, dtype):
+    X, weights = observed(rng, dtype)
+    features = rng.random((25, 6)).astype(dtype)
+    return (
+        rng.random((40, 13)).astype(dtype),
+        Entries(X.indptr, X.indices, X.data, weights),
+        Features(features, features.sum(axis=0), 1e-7),
+        upper_layers(rng, dtype),
+        3,
+    )
+
+
 ARGUMENTS = {
     descend_beta: beta_arguments,
     descend_counts: counts_arguments,
     descend_dense_counts: dense_counts_arguments,
+    descend_layers: layers_arguments,
+    descend_layers_of_counts: layers_of_counts_arguments,
     descend_rows: rows_arguments,
     polish_rows: polish_arguments,
     first_maxima: maxima_arguments,
@@ -121,7 +149,7 @@ def test_a_kernel_and_its_plain_twin_agree(kernel, dtype):
     given, given_plainly = copied(arguments), copied(arguments)
     found, expected = kernel(*given), TWINS[kernel](*given_plainly)
     if not isinstance(found, tuple):
-        found, expected = (found,), (expected,)
+        found, expected = ([] if one is None else [one] for one in (found, expected))
     changed_in_place = [
         pair for pair in zip(given, given_plainly, strict=True) if all(isinstance(one, np.ndarray) for one in pair)
     ]

@@ -5,6 +5,12 @@ from typing import Any
 
 from deepnmf.kernels.active_sets import polish_rows, polish_rows_plainly
 from deepnmf.kernels.beta_steps import descend_beta, descend_beta_plainly
+from deepnmf.kernels.layered_codes import (
+    descend_layers,
+    descend_layers_of_counts,
+    descend_layers_of_counts_plainly,
+    descend_layers_plainly,
+)
 from deepnmf.kernels.poisson import (
     descend_counts,
     descend_counts_plainly,
@@ -24,6 +30,8 @@ TWINS: dict[Callable[..., Any], Callable[..., Any]] = {
     descend_beta: descend_beta_plainly,
     descend_counts: descend_counts_plainly,
     descend_dense_counts: descend_dense_counts_plainly,
+    descend_layers: descend_layers_plainly,
+    descend_layers_of_counts: descend_layers_of_counts_plainly,
     descend_observed: descend_observed_plainly,
     descend_rows: descend_rows_plainly,
     polish_rows: polish_rows_plainly,
@@ -37,6 +45,8 @@ __all__ = [
     "descend_beta",
     "descend_counts",
     "descend_dense_counts",
+    "descend_layers",
+    "descend_layers_of_counts",
     "descend_observed",
     "descend_rows",
     "first_maxima",

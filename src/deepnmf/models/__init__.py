@@ -3,6 +3,7 @@ as and what the command line knows derive from it.
 """
 
 from deepnmf.models.cnmf import CNMF
+from deepnmf.models.deep_nmf import DeepNMF
 from deepnmf.models.deep_nmf_network import DeepNMFNetwork
 from deepnmf.models.deep_nsnmf import DeepNSNMF
 from deepnmf.models.deep_semi_nmf import DeepSemiNMF
@@ -25,6 +26,7 @@ __all__ = [  # noqa: RUF022 - in the order in which users see them
     "NSNMF",
     "SemiNMF",
     "CNMF",
+    "DeepNMF",
     "MultilayerNMF",
     "DeepNSNMF",
     "SparseDeepNMF",

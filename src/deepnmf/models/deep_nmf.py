@@ -1,0 +1,135 @@
+"""Our own model: parts, and wholes that are made of them."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+from deepnmf.checks import layer_sizes
+from deepnmf.models.factorization import Factorization
+from deepnmf.models.parameters import Constraints, Init, KeepCodes, RandomStateLike, one_of
+from deepnmf.solvers.chain_problem import ChainProblem
+from deepnmf.solvers.divergence_loss import loss_of
+from deepnmf.solvers.hierarchy_problem import HierarchyProblem
+from deepnmf.solvers.problem import Layerwise
+
+RELATIVE_WEIGHT = 0.3  # of the layers above the first, in units of the loss of the data: docs/decisions/0020
+
+
+class DeepNMF(Factorization):
+    """Parts, and wholes that are made of them: every layer is nonnegative and explains the codes of the layer below.
+
+    d(X | H_1 Z_1) + Σ_{l>1} λ_l KL(H_{l-1} | H_l Z_l), minimized in all codes and factors together after a pre-training
+    layer by layer. The first layer describes the data as well as an `NMF` of its size. A layer above learns which of
+    the features below occur together. In the published chains X ≈ H_m Z_m ··· Z_1 only the top layer describes the
+    data, and the upper factors mostly select single features instead of combining them.
+
+    Codes count in units of their root mean square after the pre-training, so that a part that is small in the data
+    matters to its wholes as much as a large one. The Kullback-Leibler divergence between layers lets a part vary in
+    proportion to what its wholes predict of it.
+
+    Parameters
+    ----------
+    {layer_sizes}
+    explains : {"codes", "data"}, default="codes"
+        What layers above the first explain. "codes" is the loss above: it finds the wholes from which data were made.
+        "data" is Σ_l λ_l d(X | H_l Z_l ··· Z_1), in which every layer has codes of its own and explains the data as
+        well as an `NMF` of its size, or nearly so: the wholes are the best summary of that size.
+    layer_weights : sequence of float or None, default=None
+        λ_1..λ_m, from the data upwards. With ``explains="codes"`` they are relative to λ_1, and in units of the ratio
+        of the losses after the pre-training: with (1, 0.3) the second layer then costs 0.3 of what the first one
+        costs; None is 0.3 for every layer above the first. With ``explains="data"`` None is 1 for every layer.
+    {beta_loss}
+    {init}
+    {max_iter}
+    {tol}
+    {pretraining}
+    {output}
+    {run}
+
+    Attributes
+    ----------
+    components_ : array of shape (r_m, n_features)
+        Features of the top layer in input space, with unit norm.
+    factors_ : list of arrays
+        Z_1..Z_m: row j of Z_l says which features of the layer below feature j is made of.
+    features_ : list of arrays
+        C_1..C_m, every layer's features in input space, C_l = Z_l C_{l-1}.
+    codes_ : list of arrays
+        Codes of the training rows; the last is the top layer's.
+    reconstruction_err_ : float
+        ‖X - X̂‖_F of the top layer; under another loss d, √(2d).
+    loss_curve_ : array of shape (n_iter_,)
+        The loss of all layers after each sweep.
+    {history}
+    kkt_residual_ : float
+        With ``explains="data"``, how far from a stationary point the result is, as in `NMF`.
+    {n_features}
+
+    See Also
+    --------
+    DeepNSNMF, SparseDeepNMF, MultilayerNMF : published chains.
+    deepnmf.datasets.make_hierarchy : data with a known hierarchy.
+
+    Examples
+    --------
+    >>> from deepnmf import DeepNMF
+    >>> from deepnmf.datasets import make_hierarchy
+    >>> from deepnmf.metrics import matched_cosine
+    >>> planted = make_hierarchy(layer_sizes=(24, 6), random_state=0)
+    >>> model = DeepNMF((24, 6), random_state=0).fit(planted.data)
+    >>> [round(matched_cosine(*pair), 1) for pair in zip(model.features_, planted.features)]
+    [1.0, 1.0]
+    """
+
+    _parameter_constraints: ClassVar[Constraints] = {"explains": [one_of("codes", "data")]}
+
+    def __init__(
+        self,
+        layer_sizes: tuple[int, ...] = (100, 10),
+        *,
+        explains: Literal["codes", "data"] = "codes",
+        layer_weights: Sequence[float] | None = None,
+        beta_loss: float | str = "frobenius",
+        init: Init = None,
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        pretrain_max_iter: int = 50,
+        pretrain_tol: float = 1e-4,
+        output_layer: int = -1,
+        keep_codes: KeepCodes = "top",
+        random_state: RandomStateLike = None,
+        verbose: int = 0,
+        warm_start: bool = False,
+    ) -> None:
+        self.layer_sizes = layer_sizes
+        self.explains = explains
+        self.layer_weights = layer_weights
+        self.beta_loss = beta_loss
+        self.init = init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.pretrain_max_iter = pretrain_max_iter
+        self.pretrain_tol = pretrain_tol
+        self.output_layer = output_layer
+        self.keep_codes = keep_codes
+        self.random_state = random_state
+        self.verbose = verbose
+        self.warm_start = warm_start
+
+    def _problem(self) -> ChainProblem | HierarchyProblem:
+        depth = len(layer_sizes(self.layer_sizes))
+        explains_data = self.explains == "data" or depth == 1
+        weight = 1.0 if explains_data else RELATIVE_WEIGHT
+        kind: type[ChainProblem | HierarchyProblem] = ChainProblem if explains_data else HierarchyProblem
+        return kind(
+            sizes=self.layer_sizes,
+            layer_weights=(1.0,) + (weight,) * (depth - 1) if self.layer_weights is None else self.layer_weights,
+            loss=loss_of(self.beta_loss),
+            nonnegative=True,
+            init=self.init,
+            random_state=self.random_state,
+            pretraining=Layerwise(self.pretrain_max_iter, self.pretrain_tol),
+            max_iter=self.max_iter,
+            tol=self.tol,
+            output_layer=self.output_layer,
+            keep_codes=self.keep_codes,
+        )

@@ -1,0 +1,312 @@
+"""A hierarchy in which every layer explains the codes of the layer below it, as a problem."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from deepnmf.arrays import Array, Matrix
+from deepnmf.checks import check_output_layer, factor_shapes, layer_sizes, per_layer
+from deepnmf.engines import Block, Engine, Sums
+from deepnmf.layout import Arrays, Expected, Layout, listed_numbers
+from deepnmf.objective import Chain, CodePenalty, Known, Objective
+from deepnmf.objective.chain import inverse_norms
+from deepnmf.solvers.descent import ROUNDING
+from deepnmf.solvers.divergence_loss import BetaDivergence, loss_of
+from deepnmf.solvers.layered_descent import (
+    LayeredDescent,
+    LayeredState,
+    Stacked,
+    encoded,
+    learn_layered_batch,
+)
+from deepnmf.solvers.layered_fits import CountsFit, DataFit, SquaredFit
+from deepnmf.solvers.layered_memory import LayeredMemory
+from deepnmf.solvers.learned import LinearChain
+from deepnmf.solvers.loop import History, Run, minimize
+from deepnmf.solvers.losses import FROBENIUS, Loss
+from deepnmf.solvers.pretraining import LayerwisePlan
+from deepnmf.solvers.problem import BoundProblem, Fit, Problem, Start
+
+KULLBACK_LEIBLER = loss_of("kullback-leibler")
+LEAST_CODE = 1e-6  # beside a root mean square of one, where codes are the data of the next layer
+LEAST_SCALE = 1e-3  # of what the features of a layer add on average: what is rounding must not look like a part
+NEGLIGIBLE = 1e-5  # a code that is handed out as 0
+LARGEST = float(np.finfo(np.float64).max)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayeredChain(LinearChain):
+    """X ≈ H_1 Z_1 and H_{l-1} ≈ H_l Z_l: a chain whose codes are found together.
+
+    Parameters
+    ----------
+    weights : tuple of float
+        λ_2..λ_m, in the units of the data.
+    """
+
+    weights: tuple[float, ...]
+
+    def encode(self, engine: Engine, layer: int) -> Array:
+        """Codes of a layer, from the problem of all layers."""
+        return self.encode_layers(engine)[layer]
+
+    def encode_layers(self, engine: Engine) -> list[Array]:
+        """Codes of all layers, in units of what each adds to the data."""
+        factors, weights = self.optimized(engine.unit)
+        return self.split(encoded(engine, data_fit(self.loss, engine), factors, weights), factors)
+
+    def optimized(self, unit: float) -> tuple[list[Array], tuple[float, ...]]:
+        """The factors in the scale they were optimized in, and λ, for data divided by `unit`."""
+        first, *upper = self.optimized_chain().factors
+        return [first / unit, *upper], tuple(weight / unit**self.loss.degree for weight in self.weights)
+
+    def split(self, codes: Array, factors: Sequence[Array]) -> list[Array]:
+        """Codes of all layers side by side as a list, in units of what each adds to the data."""
+        norms = [1 / inverse_norms(D) for D in Chain.of(factors).features()]
+        edges = np.cumsum([0, *(len(norm) for norm in norms)])
+        codes = codes * (codes > NEGLIGIBLE)
+        parts = (codes[:, start:stop] for start, stop in pairwise(edges))
+        return [part * norm.astype(codes.dtype) for part, norm in zip(parts, norms, strict=True)]
+
+    def state(self) -> tuple[dict[str, Any], Arrays]:
+        """What a file must hold: a description, and lists of arrays."""
+        description, arrays = super().state()
+        return description | {"layer_weights": list(self.weights)}, arrays
+
+
+@dataclass(frozen=True, kw_only=True)
+class HierarchyProblem(Problem):
+    """d(X | H_1 Z_1) + Σ_{l>1} λ_l KL(H_{l-1} | H_l Z_l + ε), all nonnegative.
+
+    Codes count in units of their root mean square after the pre-training: a part that is small in the data weighs as
+    much in its wholes' loss as a large one.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        r_1..r_m, m > 1.
+    loss : Loss
+        d, squared error or the Kullback-Leibler divergence.
+    layer_weights : sequence of float
+        λ_1..λ_m, of which those above the first are in units of λ_1 d/KL_l after the pre-training.
+    **others
+        See `Problem`.
+    """
+
+    sizes: Any
+    loss: Loss = FROBENIUS
+    layer_weights: Sequence[float]
+
+    @property
+    def masks_nan(self) -> bool:
+        """Entries of X may be missing or weighed."""
+        return True
+
+    @property
+    def distributes(self) -> bool:
+        """Rows of a dask array will do."""
+        return True
+
+    @property
+    def learns_in_batches(self) -> bool:
+        """The factors can be learned from one batch of rows after the other."""
+        return True
+
+    @property
+    def memory(self) -> type[LayeredMemory]:
+        """What later batches need to know of earlier ones."""
+        return LayeredMemory
+
+    @property
+    def projects(self) -> bool:
+        """Layers are linear maps of the data."""
+        return True
+
+    @property
+    def degree(self) -> float:
+        """That of the loss of the data."""
+        return self.loss.degree
+
+    def check(self, X: Matrix, start: Start, whom: str) -> None:
+        """Refuse an output layer or a start that does not fit the data."""
+        sizes = layer_sizes(self.sizes)
+        if self.loss.degree not in (1, 2):
+            raise ValueError(
+                f"beta_loss={self.loss.name!r} needs explains='data': where layers explain codes, the loss of the data "
+                "is 'frobenius' or 'kullback-leibler'."
+            )
+        self.relative_weights(len(sizes))
+        check_output_layer(self.output_layer, len(sizes))
+        start.check(X, sizes, self, whom)
+
+    def relative_weights(self, depth: int) -> tuple[float, ...]:
+        """λ_l/λ_1 for l > 1."""
+        first, *others = per_layer(self.layer_weights, depth, "layer_weights", 0, np.inf)
+        if first == 0 or not all(others):
+            raise ValueError(f"layer_weights must be above 0, got {(first, *others)}.")
+        return tuple(weight / first for weight in others)
+
+    def bind(self, engine: Engine, known: Known, start: Start) -> "BoundHierarchy":
+        """Nothing is left to resolve but the weights, which the pre-training decides."""
+        self.loss.check(engine, Objective())
+        return BoundHierarchy(self, layer_sizes(self.sizes))
+
+    def layout(self, n_features: int, description: dict[str, Any], arrays: Arrays, n_samples: int) -> Layout:
+        """What the arrays of a file must be like, which may say anything."""
+        sizes = layer_sizes(self.sizes)
+        listed_numbers(description, "theta", len(sizes), 0, 0)
+        listed_numbers(description, "l1", len(sizes), 0, 0)
+        listed_numbers(description, "layer_weights", len(sizes) - 1, 0, LARGEST)
+        if "unit" in description:
+            listed_numbers(description, "unit", 1, float(np.finfo(np.float64).tiny), LARGEST)
+        return {
+            "factor": [Expected(shape, 0) for shape in factor_shapes(n_features, sizes)],
+            "scale": [Expected((size,), 1, 1) for size in sizes],
+            "penalty": [Expected((size, size), 0, 0) for size in sizes],
+            "norm": [Expected((size,), low=0) for size in sizes],
+        }
+
+    def restored(self, description: dict[str, Any], arrays: Arrays, codes: Array) -> LayeredChain:
+        """What was learned, from what its `state` gave."""
+        (unit,) = description.get("unit", [1.0])
+        return learned_chain(arrays["factor"], arrays["norm"], tuple(description["layer_weights"]), self.loss, unit)
+
+
+@dataclass(frozen=True)
+class BoundHierarchy(BoundProblem):
+    """A hierarchy for given data."""
+
+    problem: HierarchyProblem
+    sizes: tuple[int, ...]
+
+    def fit(self, engine: Engine, start: Start, run: Run) -> Fit:
+        """Layer upon layer, then all of them together."""
+        problem = self.problem
+        if start.warm:
+            factors, weights = start.before.optimized(engine.unit)
+            codes = encoded(engine, data_fit(problem.loss, engine), factors, weights)
+        else:
+            codes, factors = self.begin(engine, start, run)
+            weights = self.weights(engine, codes, factors)
+        descent = LayeredDescent(engine, data_fit(problem.loss, engine), weights)
+        state, history = minimize(
+            descent.advance,
+            descent.start(codes, factors),
+            max_iter=problem.max_iter,
+            tol=problem.tol,
+            run=run,
+            on_sweep=run.on_sweep,
+        )
+        return self.handed_out(engine, descent.settled(state), weights, history)
+
+    def learn_batch(self, engine: Engine, before: LayeredChain, codes: Array, memory: LayeredMemory | None) -> Fit:
+        """Learn from the rows of an engine, after what was learned before; `codes` are those of the last batch."""
+        factors, weights = before.optimized(engine.unit)
+        if memory is None:
+            handed_out = np.linalg.norm(Chain.of(factors).decoder(), axis=1)
+            top = np.asarray(codes, dtype=np.float64) / engine.unit / np.where(handed_out > 0, handed_out, 1)
+            memory = LayeredMemory.of_codes(top, factors, data_fit(self.problem.loss, engine))
+        state, memory = learn_layered_batch(engine, data_fit(self.problem.loss, engine), factors, weights, memory)
+        fit = self.handed_out(engine, state, weights, History((state.loss,), "batch"))
+        return replace(fit, memory=memory)
+
+    def begin(self, engine: Engine, start: Start, run: Run) -> tuple[Array, list[Array]]:
+        """Codes of all layers side by side, and factors: given ones first, pre-trained ones above them.
+
+        Codes are scaled to a root mean square of one in each column, and feed the next layer in that scale.
+        """
+        rows, codes, factors, scales = engine, [], [], [np.ones(1)]
+        for layer, size in enumerate(self.sizes):
+            plan = self.plan(run, self.problem.loss if layer == 0 else KULLBACK_LEIBLER)
+            if layer < len(start.factors):
+                Z = np.asarray(start.factors[layer], dtype=np.float64) / scales[-1]
+                H = plan.encoded(rows, Z, 0.0, Objective())
+            else:
+                H, Z, _ = plan.fit_layer(rows, size, 0.0, Objective(), layer + 1)
+            if layer + 1 == len(self.sizes) and start.codes is not None:
+                H = rows.as_rows(np.asarray(start.codes) / engine.unit)
+            Z = _revived(Z)
+            scale = code_scales(rows, H, Z)
+            codes.append(H)
+            scales.append(scale)
+            factors.append(Z * scale[:, None])
+            if layer + 1 < len(self.sizes):
+                (fed,), _ = rows.sweep((H,), _Scaled(scale))
+                rows = engine.for_codes(fed)
+        (stacked,), _ = engine.sweep(codes, Stacked(tuple(scales[1:])))
+        return stacked, factors
+
+    def plan(self, run: Run, loss: Loss) -> LayerwisePlan:
+        """What the layers of the pre-training share."""
+        problem, layerwise = self.problem, self.problem.pretraining
+        init = "nndsvd" if problem.init in (None, "custom") else str(problem.init)
+        rng = check_random_state(problem.random_state)
+        plan = LayerwisePlan.of_nonnegative_layers(init, rng, layerwise.max_iter, layerwise.tol, run)
+        return replace(plan, loss=loss)
+
+    def weights(self, engine: Engine, codes: Array, factors: Sequence[Array]) -> tuple[float, ...]:
+        """λ in units of what the layers cost after the pre-training."""
+        relative = self.problem.relative_weights(len(self.sizes))
+        fit, *upper = LayeredDescent(engine, data_fit(self.problem.loss, engine), relative).values(codes, factors)
+        fit = max(fit, ROUNDING[engine.dtype] * engine.sqnorm) or 1.0  # an exact fit leaves rounding, zeros nothing
+        return tuple(weight * fit / (value or fit) for weight, value in zip(relative, upper, strict=True))
+
+    def handed_out(self, engine: Engine, state: LayeredState, weights: tuple[float, ...], history: History) -> Fit:
+        """The result in the units of the data, with features of unit norm."""
+        problem, unit = self.problem, engine.unit
+        norms = [1 / inverse_norms(Z) for Z in state.factors]
+        norms[0] = norms[0] * unit
+        scales = [inverse_norms(D) for D in Chain.of(state.factors).features()]
+        chain = Chain.of(state.factors).rescaled(scales)
+        factors = [np.ascontiguousarray(Z, engine.dtype) for Z in chain.factors]
+        in_units = tuple(weight * unit**problem.degree for weight in weights)
+        learned = learned_chain(factors, norms, in_units, problem.loss, unit)
+        codes = learned.split(state.codes, state.factors)
+        error = learned.residual(engine, codes[-1], learned.top) * unit ** (problem.degree / 2)
+        lower = learned.encode_layers(engine)[:-1] if problem.keep_codes == "all" else []
+        codes = [H if unit == 1 else H * unit for H in (*lower, codes[-1])]
+        return Fit(learned, codes, error, history)
+
+
+def learned_chain(
+    factors: Sequence[Array], norms: Sequence[Array], weights: tuple[float, ...], loss: Loss, unit: float
+) -> LayeredChain:
+    """What was learned, without penalties and with features of unit norm."""
+    ones, none = [np.ones(len(Z)) for Z in factors], [CodePenalty(np.zeros((len(Z), len(Z)))) for Z in factors]
+    return LayeredChain(Chain.of(factors), ones, none, norms, loss, unit=unit, weights=weights)
+
+
+def data_fit(loss: Loss, engine: Engine) -> DataFit:
+    """How the first layer is fitted to the rows of an engine under a loss."""
+    return CountsFit.of(loss.divergence, engine) if isinstance(loss, BetaDivergence) else SquaredFit()
+
+
+def code_scales(engine: Engine, codes: Array, Z: Array) -> Array:
+    """What codes are divided by: their root mean square, or more where features add next to nothing."""
+    _, (squares,) = engine.sweep((codes,), _squares)
+    norms = np.linalg.norm(Z, axis=1)
+    added = np.sqrt(squares / engine.n_samples) * norms
+    return np.asarray(np.maximum(added, LEAST_SCALE * added.mean()) / norms if added.any() else np.ones_like(added))
+
+
+def _revived(Z: Array) -> Array:
+    """Rows that are zero get equal entries, so that they can learn."""
+    return np.where(Z.any(axis=1, keepdims=True), Z, 1 / np.sqrt(Z.shape[1]))
+
+
+def _squares(X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:  # noqa: ARG001
+    return (), (np.square(rows[0], dtype=np.float64).sum(axis=0),)
+
+
+@dataclass(frozen=True)
+class _Scaled:
+    """Codes as data of the next layer."""
+
+    scale: Array
+
+    def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        return ((rows[0] / self.scale + LEAST_CODE).astype(rows[0].dtype),), ()
