@@ -231,8 +231,9 @@ class FitFromStart:
 
 
 def near(found, expected, model):
-    rounding = 1 if beta_of(model) == 2 else 1e3  # under divergences early steps are made in single precision
-    return np.allclose(found, expected, rtol=1e-5 * rounding, atol=1e-7 * rounding * np.abs(expected).max())
+    # Under divergences early steps are made in single precision, by which codes next to 0 move or not.
+    rtol, atol = (1e-5, 1e-7) if beta_of(model) == 2 else (1e-2, 5e-3)
+    return np.allclose(found, expected, rtol=rtol, atol=atol * np.abs(expected).max())
 
 
 @given(st.sampled_from(CHAINS), st.integers(0, 2**32 - 1))
@@ -258,5 +259,6 @@ def test_permuting_columns_permutes_the_features(model, seed):
 def test_scaling_the_data_scales_the_codes(model, seed, scale):
     case = FitFromStart.of(model, seed)
     plain, scaled = case.fitted(), case.fitted(scale=scale)
-    assert near(scaled.codes_[-1], scale * plain.codes_[-1], model)
-    assert near(scaled.components_, plain.components_, model)
+    of_codes, of_features = (1, scale) if getattr(model, "code_scale", "norm") == "rms" else (scale, 1)
+    assert near(scaled.codes_[-1], of_codes * plain.codes_[-1], model)
+    assert near(scaled.components_ / of_features, plain.components_, model)

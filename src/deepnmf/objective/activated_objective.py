@@ -196,7 +196,7 @@ class ActivatedObjective(Penalized):
         if q is None:
             return prices
         for layer in range(chain.depth - 1, 0, -1):
-            s = np.maximum(scales[layer - 1], FAINTEST * scales[layer - 1].max())
+            s = np.maximum(scales[layer - 1], FAINTEST * scales[layer - 1].max() or 1.0)  # zeros weigh nothing
             prices[layer - 1] += s ** (1 / q - 1) / q * (np.square(chain.factors[layer]).T @ prices[layer])
         return prices
 
