@@ -2,7 +2,10 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+
+import deepnmf
 
 main = pytest.importorskip("benchmarks.hierarchy.__main__", reason="benchmarks are not in the source distribution")
 
@@ -41,3 +44,16 @@ def test_fits_that_are_kept_are_not_made_again(monkeypatch):
 def test_all_deep_models_of_the_package_are_compared():
     names = main.PARTS["real"].contenders()
     assert {"MultilayerNMF", "DeepNSNMF", "SparseDeepNMF", "DeepSemiNMF", "DeepNMFNetwork", "GDNMF"} <= set(names)
+
+
+def test_the_picture_of_wholes_shows_parts_that_add_up_to_them():
+    picture = pytest.importorskip("benchmarks.hierarchy.picture")
+    X = np.random.default_rng(0).random((30, 361))
+    model = deepnmf.DeepNMF((12, 6), max_iter=3, tol=0, random_state=0).fit(X)
+    cells = picture.drawn(model).axes
+    assert len(cells) == picture.N_WHOLES * (picture.N_PARTS + 2)
+    weights = model.factors_[1][picture.strongest(model)[0]]
+    shown = np.sort(weights)[::-1][: picture.N_PARTS]
+    whole, *parts, others = [cell.images[0].get_array().ravel() for cell in cells[: picture.N_PARTS + 2]]
+    np.testing.assert_allclose(whole, shown @ np.array(parts) + others)
+    assert cells[1].get_title() == f"{100 * shown[0] / weights.sum():.0f} %"

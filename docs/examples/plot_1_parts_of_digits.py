@@ -1,30 +1,46 @@
 """
-Parts, and parts of parts
-=========================
+Parts, and wholes made of them
+==============================
 
 A deep model of digits: small strokes on the first layer, and above it digits made of strokes.
 """
 
 # %%
-# Two layers: forty features next to the pixels, ten on top.
+# Two layers: 24 parts next to the pixels, ten wholes on top.
 
+import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits
 
-from deepnmf import DeepNSNMF, plot_hierarchy
+from deepnmf import DeepNMF, plot_hierarchy
 
 digits = load_digits()
 X = digits.data / 16
-model = DeepNSNMF(layer_sizes=(40, 10), random_state=0).fit(X)
+model = DeepNMF(layer_sizes=(24, 10), random_state=0).fit(X)
 
 # %%
-# Every feature is a picture.
+# What is a whole made of? Its row of the factor says how much of each part is in it. Parts have unit norm, so that the
+# weights can be compared. Each row shows a whole and its seven heaviest parts with their shares.
+
+figure, rows = plt.subplots(5, 8, figsize=(8, 6), layout="constrained")
+for axes_row, whole, weights in zip(rows, model.components_, model.factors_[1], strict=False):
+    heaviest = weights.argsort()[::-1][:7]
+    pictures = [whole, *model.features_[0][heaviest]]
+    titles = ["whole", *(f"{share:.0%}" for share in weights[heaviest] / weights.sum())]
+    for axes, picture, title in zip(axes_row, pictures, titles, strict=True):
+        axes.imshow(picture.reshape(8, 8), cmap="gray_r", vmin=0)
+        axes.set_title(title, fontsize=9)
+        axes.set(xticks=[], yticks=[])
+plt.show()
+
+# %%
+# ``hierarchy_`` says what each layer is like: the share of the data that it explains, features that are dead or copies
+# of a single feature below, and the number of parts that a feature is made of.
+
+for layer in model.hierarchy_:
+    print(f"layer {layer.layer}: {layer.explained:.1%} explained, {layer.dead} dead, {layer.copies} copies,", end=" ")
+    print(f"{layer.parts:.1f} parts a feature")
+
+# %%
+# All features of both layers.
 
 hierarchy = plot_hierarchy(model, image_shape=(8, 8))
-
-# %%
-# What is the first of the top features made of? Its row of the factor says how much of each feature below is in it.
-
-weights = model.factors_[1][0]
-strongest = weights.argsort()[::-1][:5]
-for part in strongest:
-    print(f"feature {part} of the layer below: {weights[part]:.2f}")

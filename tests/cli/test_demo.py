@@ -1,19 +1,26 @@
 import re
 import runpy
 import sys
+from dataclasses import replace
 
 import pytest
-import typer
-from rich.console import Console
 from typer.testing import CliRunner
 
 import deepnmf
-from deepnmf import NMF, DeepNSNMF, cli
-from deepnmf.cli import demo_command
+from command_line import interrupting
+from deepnmf import NMF, DeepNMF, cli
+from deepnmf.cli import demo_command, output
 from deepnmf.report import layer_scores
 
-MODELS = ("NMF", "DeepSemiNMF", "DeepNSNMF", "SparseDeepNMF")
+MODELS = {
+    "NMF": "nmf",
+    "DeepNMF": "deep-nmf",
+    "DeepNSNMF": "deep-nsnmf",
+    "SparseDeepNMF": "sparse-deep-nmf",
+    "DeepSemiNMF": "deep-semi-nmf",
+}
 ROW = re.compile(r"(\d) +(\d+) +(\d+\.\d\d) +(\d\.\d{3}) +(\d\.\d{3}) +(\d\.\d{3})")
+SUMMARY = re.compile(r"(\d) +(\d+) +(\d+\.\d) % +(\d+) +(\d+) +(\d+\.\d)")
 
 
 def run(*arguments):
@@ -25,27 +32,40 @@ def printed_layers(output):
     return [tuple(map(float, row)) for row in ROW.findall(output)]
 
 
-def test_demo_draws_four_models_and_prints_one_row_per_layer(tmp_path):
+def printed_hierarchies(output):
+    """Numbers of the table of hierarchies: layer, size, explained, dead, copies, parts."""
+    return [tuple(map(float, row)) for row in SUMMARY.findall(output)]
+
+
+def test_demo_draws_five_models_and_prints_one_row_per_layer(tmp_path):
     folder = tmp_path / "made" / "on the way"
     result = run("demo", "--output", folder)
     assert result.exit_code == 0, result.output
     assert {path.name for path in folder.iterdir()} == {f"{name}.png" for name in MODELS}
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in folder.iterdir())
-    assert all(name in result.output for name in MODELS)
-    assert [row[:2] for row in printed_layers(result.output)] == [(1, 10)] + 3 * [(1, 40), (2, 10)]
+    assert all(name in result.output for name in MODELS.values())
+    assert [row[:2] for row in printed_layers(result.output)] == [(1, 10)] + 4 * [(1, 40), (2, 10)]
+    summaries = printed_hierarchies(result.output)
+    assert [row[:2] for row in summaries] == 4 * [(1, 40), (2, 10)]
+    (*_, dead, copies, _), (*_, copies_of_published, _) = summaries[1], summaries[3]
+    assert dead == copies == 0 < copies_of_published
     assert str(folder) in result.output
 
 
-def test_printed_scores_are_those_of_the_layer(tmp_path):
-    X, y = demo_command._digits()
-    models = [NMF(3, tol=1e-2, random_state=0), DeepNSNMF((6, 3), tol=1e-2, random_state=0)]
-    console = Console(record=True, width=80)
-    demo_command._compare(models, X[:200], y[:200], tmp_path, console)
-    printed = printed_layers(console.export_text())
+def test_printed_figures_are_those_of_the_layer(tmp_path, capsys):
+    digits = demo_command._digits()
+    data = replace(digits, X=digits.X[:200], y=digits.y[:200])
+    models = [NMF(3, tol=1e-2, random_state=0), DeepNMF((6, 3), tol=1e-2, random_state=0)]
+    demo_command._compare(models, data, tmp_path, output.TerminalMessages())
+    text = capsys.readouterr().out
+    printed = printed_layers(text)
     assert [row[:2] for row in printed] == [(1, 3), (1, 6), (2, 3)]
-    scores = [score for model in models for score in layer_scores(model, X[:200], y[:200])]
+    scores = [score for model in models for score in layer_scores(model, data.X, data.y)]
     for row, score in zip(printed, scores, strict=True):
         assert row[2:] == pytest.approx((score.error, score.accuracy, score.nmi, score.sparseness), abs=6e-3)
+    for row, summary in zip(printed_hierarchies(text), models[1].hierarchy_, strict=True):
+        expected = (100 * summary.explained, summary.dead, summary.copies, summary.parts)
+        assert row[2:] == pytest.approx(expected, abs=0.06)
 
 
 def test_version_is_printed():
@@ -71,16 +91,14 @@ def test_a_folder_that_cannot_be_written_is_reported_in_one_sentence(tmp_path):
     (tmp_path / "NMF.png").mkdir()
     result = run("demo", "--output", tmp_path)
     assert result.exit_code == 5
-    assert result.output.strip() == f"--output is {tmp_path}, but a picture cannot be written there: Is a directory."
+    assert result.stderr.strip() == f"--output is {tmp_path}, but a picture cannot be written there: Is a directory."
 
 
-def test_an_interrupted_fit_ends_the_demo():
-    def interrupt(sweep, loss):
-        raise KeyboardInterrupt
-
-    with pytest.warns(UserWarning, match="Interrupted"), pytest.raises(typer.Exit) as ended:
-        demo_command._fit(NMF(3, random_state=0), demo_command._digits()[0], interrupt)
-    assert ended.value.exit_code == 130
+def test_an_interrupted_fit_ends_the_demo(tmp_path, monkeypatch):
+    interrupting(monkeypatch, sweep=2)
+    result = run("demo", "--output", tmp_path)
+    assert result.exit_code == 130
+    assert result.output.endswith("Interrupted: the demo is not complete.\n")
 
 
 def test_without_typer_the_command_line_says_what_to_install(monkeypatch):

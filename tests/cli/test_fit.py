@@ -85,7 +85,7 @@ def test_missing_options_are_chosen_from_the_data_and_reported(tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     np.savez("faces.npz", X=digits()[0], y=digits()[1])
     result = succeeded("fit", "faces.npz", "--set", "max_iter=2", "--no-report")
-    assert "No --model and no --layers: using deep-nsnmf with layers 30,10, chosen from the data." in result.stdout
+    assert "No --model and no --layers: using deep-nmf with layers 30,10, chosen from the data." in result.stdout
     assert (tmp_path / "deepnmf-faces" / "model.safetensors").exists()
     np.save("signed.npy", digits()[0] - 0.5)
     result = succeeded("fit", "signed.npy", "--set", "max_iter=2", "--no-report")

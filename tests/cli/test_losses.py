@@ -10,7 +10,8 @@ from command_line import digits, run, succeeded, table
 
 COUNTS = "The entries are counts: --loss kullback-leibler suits them."
 FEW = ("--layers", "8,4", "--set", "max_iter=3", "--set", "tol=0", "--no-report")
-WITH_LOSS = ["nmf", "nsnmf", "multilayer-nmf", "deep-nsnmf", "sparse-deep-nmf"]
+WITH_LOSS = ["nmf", "nsnmf", "deep-nmf", "multilayer-nmf", "deep-nsnmf", "sparse-deep-nmf"]
+EXPLAINS = "With this loss, every layer of deep-nmf explains the data: explains=data."
 ONE_LAYER = ("nmf", "nsnmf", "gnmf")
 
 
@@ -59,6 +60,30 @@ def test_a_parameter_set_by_name_is_the_same_loss(tmp_path, counted):
     assert result.output == "--loss is '0', but --set gives beta_loss too: expected one of the two.\n"
 
 
+@pytest.mark.parametrize(
+    ("given", "explains"), [("frobenius", "codes"), ("2", "codes"), ("kullback-leibler", "codes"), ("1.5", "data")]
+)
+def test_without_a_model_every_loss_is_minimized_by_deep_nmf(tmp_path, counted, given, explains):
+    result = succeeded("fit", counted, *FEW, "--loss", given, "-o", tmp_path / "out")
+    fitted = deepnmf.load(tmp_path / "out" / "model.safetensors")
+    assert (type(fitted), fitted.explains) == (deepnmf.DeepNMF, explains)
+    assert (EXPLAINS in result.stdout) == (explains == "data")
+
+
+def test_what_layers_explain_is_not_changed_where_it_is_given(tmp_path, counted):
+    usual = ("fit", counted, *FEW, "--loss", "1.5")
+    assert EXPLAINS not in succeeded(*usual, "--set", "explains=data", "-o", tmp_path / "out").output
+    result = run(*usual, "--set", "explains=codes", "-o", tmp_path / "other")
+    assert (result.exit_code, "needs explains='data'" in result.stderr) == (2, True)
+
+
+def test_compare_fits_its_models_under_any_loss(tmp_path, counted):
+    args = ("--layers", "8,4", "--set", "max_iter=3", "--set", "tol=0", "--loss", "1.5")
+    result = succeeded("compare", counted, *args, "-o", tmp_path / "out")
+    assert result.stdout.count(EXPLAINS) == 1
+    assert deepnmf.load(tmp_path / "out" / "deep-nmf.safetensors").explains == "data"
+
+
 def test_squared_error_is_named_as_before(tmp_path, counted):
     result = succeeded("fit", counted, *few("nmf"), "--loss", "frobenius", "-o", tmp_path / "out")
     assert "nmf with layers 4: 3 sweeps" in result.stdout
@@ -78,7 +103,7 @@ def test_an_unknown_loss_is_refused(tmp_path, counted, given):
 def test_a_model_without_losses_names_those_that_have_them(tmp_path, counted, given):
     result = run("fit", counted, *few("gnmf"), *given, "-o", tmp_path / "out")
     assert result.exit_code == 2
-    others = "--loss and beta_loss are for nmf, nsnmf, multilayer-nmf, deep-nsnmf and sparse-deep-nmf."
+    others = "--loss and beta_loss are for nmf, nsnmf, deep-nmf, multilayer-nmf, deep-nsnmf and sparse-deep-nmf."
     assert result.output == f"The loss of gnmf cannot be chosen: {others}\n"
     result = run("compare", counted, "--models", "gnmf,semi-nmf", *given, "-o", tmp_path / "out")
     assert (result.exit_code, result.output) == (2, f"The loss of gnmf,semi-nmf cannot be chosen: {others}\n")

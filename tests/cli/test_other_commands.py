@@ -99,7 +99,7 @@ def test_transform_refuses_what_it_cannot_use(tmp_path, fitted):
 def test_report_writes_the_page_of_a_fitted_model(tmp_path, fitted):
     page = tmp_path / "page.html"
     succeeded("report", fitted, tmp_path / "digits.csv", "-o", page)
-    assert "DeepNSNMF on digits.csv" in page.read_text(encoding="utf-8")
+    assert "DeepNMF on digits.csv" in page.read_text(encoding="utf-8")
     assert run("report", fitted, tmp_path / "digits.csv", "-o", page).exit_code == 5
     succeeded("report", fitted, tmp_path / "digits.csv", "-o", page, "--overwrite")
     assert not list(tmp_path.glob(".*"))

@@ -42,7 +42,7 @@ def compare(
     input: Input,
     models: Annotated[
         str, typer.Option(help="Models listed by: deepnmf models, separated by commas.")
-    ] = "nmf,deep-nsnmf,deep-semi-nmf",
+    ] = "nmf,deep-nmf,deep-nsnmf,deep-semi-nmf",
     layers: Annotated[
         str | None,
         typer.Option(
@@ -111,11 +111,13 @@ def _own_settings(cls: type[Any], settings: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _report_losses(models: Sequence[Any], settings: Mapping[str, Any], data: "Dataset", messages: Messages) -> None:
-    """Name the models that a given loss does not apply to; say that the data are counts if no loss is given."""
+    """Say what a given loss does not apply to or implies, and if none is given, whether the data are counts."""
     others = [model_choice.command_name(type(model)) for model in models if not model_choice.has_loss(type(model))]
     if "beta_loss" in settings and others:
         messages.info(f"The loss of {', '.join(others)} cannot be chosen, and is squared error.")
-    elif any(model_choice.suggests_counts(model, settings, data) for model in models):
+    if any(model_choice.implies_explains(model, settings) for model in models):
+        messages.info(model_choice.EXPLAINS_DATA)
+    if any(model_choice.suggests_counts(model, settings, data) for model in models):
         messages.info(model_choice.COUNTS)
 
 

@@ -1,25 +1,22 @@
-"""``deepnmf demo``: fit four models to the digits of scikit-learn, and compare them."""
+"""``deepnmf demo``: fit five models to the digits of scikit-learn, and compare them."""
 
 from __future__ import annotations  # so that --help does not wait for numpy
 
-import time
 import warnings
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from deepnmf.cli.exits import ExitCode, fail
-from deepnmf.cli.output import CAPTION, CLUSTERING_CAPTION, add_layers, score_table
+from deepnmf.cli.exits import CommandError, ExitCode, error_handling
+from deepnmf.cli.output import Messages, TerminalMessages, print_hierarchy, print_scores
+from deepnmf.cli.results import TimedFit, evaluate, fit_model
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.progress import Progress
-
-    from deepnmf.arrays import Array
     from deepnmf.models.factorization import Factorization
+    from deepnmf.reading import Dataset
 
 DEMO_FOLDER = Path("deepnmf-demo")
 DIGIT_SHAPE = (8, 8)
@@ -32,80 +29,74 @@ def demo(
         Path, typer.Option(help="Folder for the pictures; it is created if it does not exist.")
     ] = DEMO_FOLDER,
 ) -> None:
-    """Fit four models to the digits of scikit-learn, compare their layers and draw their features."""
-    from rich.console import Console
-
-    from deepnmf.models.hierarchy import HierarchyWarning
-
-    try:
+    """Fit five models to the digits of scikit-learn, compare their layers and draw their features."""
+    messages = TerminalMessages()
+    with error_handling(messages, debug=False), _writing_errors(output):
         output.mkdir(parents=True, exist_ok=True)
-        with warnings.catch_warnings(category=HierarchyWarning, action="ignore"):  # the pictures show the hierarchies
-            _compare(_models(), *_digits(), output, Console())
-    except (FileExistsError, NotADirectoryError):
-        fail(f"--output is {output}, which is a file: expected a folder for the pictures.", ExitCode.UNWRITABLE)
+        _compare(_models(), _digits(), output, messages)
+
+
+@contextmanager
+def _writing_errors(output: Path) -> Iterator[None]:
+    """Give errors of the folder for the pictures a sentence and an exit code."""
+    try:
+        yield
+    except (FileExistsError, NotADirectoryError) as error:
+        sentence = f"--output is {output}, which is a file: expected a folder for the pictures."
+        raise CommandError(sentence, ExitCode.UNWRITABLE) from error
     except OSError as error:
-        fail(
-            f"--output is {output}, but a picture cannot be written there: {error.strerror or error}.",
-            ExitCode.UNWRITABLE,
-        )
-
-
-# ------------------------------------------------------------------------------------- models and data
+        sentence = f"--output is {output}, but a picture cannot be written there: {error.strerror or error}."
+        raise CommandError(sentence, ExitCode.UNWRITABLE) from error
 
 
 def _models() -> list[Factorization]:
-    from deepnmf import NMF, DeepNSNMF, DeepSemiNMF, SparseDeepNMF
+    from deepnmf import NMF, DeepNMF, DeepNSNMF, DeepSemiNMF, SparseDeepNMF
 
-    deep = [model((40, 10), max_iter=MAX_ITER, random_state=0) for model in (DeepSemiNMF, DeepNSNMF, SparseDeepNMF)]
-    return [NMF(n_components=10, max_iter=MAX_ITER, random_state=0), *deep]
+    deep = (DeepNMF, DeepNSNMF, SparseDeepNMF, DeepSemiNMF)
+    shallow = NMF(n_components=10, max_iter=MAX_ITER, random_state=0)
+    return [shallow, *(model((40, 10), max_iter=MAX_ITER, random_state=0) for model in deep)]
 
 
-def _digits() -> tuple[Array, Array]:
+def _digits() -> Dataset:
     from sklearn.datasets import load_digits
 
+    from deepnmf.reading import Dataset
+
     digits = load_digits()
-    return digits.data / 16, digits.target
+    return Dataset(digits.data / 16, "images", "1797 digits of 8 x 8 pixels.", y=digits.target)
 
 
-def _compare(models: Sequence[Factorization], X: Array, y: Array, output: Path, console: Console) -> None:
-    """Fit, score and draw each model, then print the scores and the names of the pictures."""
-    from deepnmf.report import layer_scores
-
-    table, pictures = score_table(labeled=True, title=f"{X.shape[0]} digits of {X.shape[1]} pixels"), []
-    with _progress(console) as progress:
-        task = progress.add_task("deepnmf", total=len(models), status="compiling kernels")
-        update = partial(progress.update, task)
-
-        def on_sweep(sweep: int, loss: float) -> None:
-            update(status=f"sweep {sweep}, loss {loss:.1f}")
-
-        _compile_kernels(models[0], X)
-        for model in models:
-            update(description=type(model).__name__, status="pre-training")
-            seconds = _fit(model, X, on_sweep)
-            update(status="scoring")
-            add_layers(table, type(model).__name__, layer_scores(model, X, y), seconds)
-            pictures.append(_draw(model, output))
-            progress.advance(task)
-    console.print(table)
-    console.print(CAPTION, CLUSTERING_CAPTION, sep="\n", highlight=False)
-    typer.echo(f"The features are drawn in {output}: {', '.join(pictures)}.")
+def _compare(models: Sequence[Factorization], data: Dataset, output: Path, messages: Messages) -> None:
+    """Fit, score and draw each model, then print the scores, the hierarchies and the names of the pictures."""
+    messages.info(data.description)
+    fits, scores, pictures = [], {}, []
+    for model in models:
+        with messages.activity("compiling kernels"):
+            _compile_kernels(model, data)
+        fit = _complete_fit(model, data, messages)
+        with messages.activity("scoring"):
+            scores[fit.name] = evaluate(model, data).scores
+        fits.append(fit)
+        pictures.append(_draw(model, output))
+    print_scores(messages, fits, scores)
+    print_hierarchy(messages, fits)
+    messages.info(f"The features are drawn in {output}: {', '.join(pictures)}.")
 
 
-def _compile_kernels(model: Factorization, X: Array) -> None:
+def _compile_kernels(model: Factorization, data: Dataset) -> None:
     """Run one short fit, so that the seconds in the table do not include the compilation of the kernels."""
     from sklearn.base import clone
 
-    clone(model).set_params(max_iter=1, tol=0).fit_transform(X)
+    with warnings.catch_warnings(action="ignore"):  # nobody sees the result
+        clone(model).set_params(max_iter=1, tol=0).fit(data.X[:100])
 
 
-def _fit(model: Factorization, X: Array, on_sweep: Callable[[int, float], None]) -> float:
-    """Fit the model and return the seconds that it took."""
-    began = time.perf_counter()
-    model.fit(X, on_sweep=on_sweep)
-    if model.stop_reason_ == "interrupted":
-        fail("Interrupted: the demo is not complete.", ExitCode.INTERRUPTED)
-    return time.perf_counter() - began
+def _complete_fit(model: Factorization, data: Dataset, messages: Messages) -> TimedFit:
+    """Fit the model; an interrupted fit ends the demo."""
+    fit = fit_model(model, data, messages)
+    if fit.interrupted:
+        raise CommandError("Interrupted: the demo is not complete.", ExitCode.INTERRUPTED)
+    return fit
 
 
 def _draw(model: Factorization, output: Path) -> str:
@@ -115,13 +106,3 @@ def _draw(model: Factorization, output: Path) -> str:
     name = f"{type(model).__name__}.png"
     plot_hierarchy(model, DIGIT_SHAPE).savefig(output / name, dpi=DPI)
     return name
-
-
-# ------------------------------------------------------------------------------- progress bar
-
-
-def _progress(console: Console) -> Progress:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    name, status = TextColumn("{task.description:13}"), TextColumn("{task.fields[status]}", style="dim")
-    return Progress(name, BarColumn(), MofNCompleteColumn(), status, console=console, transient=True)

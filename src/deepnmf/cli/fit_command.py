@@ -105,6 +105,8 @@ class _ModelChoice:
         name = self.name or model_choice.default_model(data, self.settings)
         model = self._model(name, self.layers or model_choice.default_layers(data))
         self._report_defaults(name, model_choice.layers_text(model), messages)
+        if model_choice.implies_explains(model, self.settings):
+            messages.info(model_choice.EXPLAINS_DATA)
         if model_choice.suggests_counts(model, self.settings, data):
             messages.info(model_choice.COUNTS)
         return model

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from deepnmf.reading import Dataset
 
 COUNTS = "The entries are counts: --loss kullback-leibler suits them."
+EXPLAINS_DATA = "With this loss, every layer of deep-nmf explains the data: explains=data."
+LOSSES_OF_CODES = ("frobenius", "kullback-leibler", 2, 1)  # of DeepNMF, if its layers explain codes
 LARGEST_BOTTOM, DEFAULT_TOP = 100, 10  # sizes of the default layers
 WORD_BOUNDARY = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
@@ -102,6 +104,17 @@ def loss_refusal(names: str) -> CommandError:
     )
 
 
+def _implied(known: Iterable[str], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a loss implies: under most losses, layers of deep-nmf can only explain the data."""
+    implies = "explains" in known and settings.get("beta_loss", "frobenius") not in LOSSES_OF_CODES
+    return {"explains": "data"} if implies else {}
+
+
+def implies_explains(model: Any, settings: Mapping[str, Any]) -> bool:
+    """Whether the loss has decided what the layers of a model explain."""
+    return "explains" not in settings and bool(_implied(model.get_params(), settings))
+
+
 def suggests_counts(model: Any, settings: Mapping[str, Any], data: "Dataset") -> bool:
     """Whether the data are counts and the model could use their loss, which was not chosen."""
     from deepnmf.reading import has_counts
@@ -135,7 +148,7 @@ def build_model(cls: type[Any], layers: Sequence[int], settings: Mapping[str, An
                 f"{command_name(cls)} has no parameter {name!r}: expected {_suggestions(name, known)}.", ExitCode.USAGE
             )
     sizes = {"n_components": layers[-1]} if is_shallow(model) else {"layer_sizes": tuple(layers)}
-    model.set_params(**{**sizes, **settings})
+    model.set_params(**{**sizes, **_implied(known, settings), **settings})
     with errors_as(ExitCode.USAGE, ValueError, TypeError):
         model._validate_params()
     return model
@@ -172,10 +185,10 @@ def _suggestions(name: str, known: Iterable[str]) -> str:
 
 
 def default_model(data: "Dataset", settings: Mapping[str, Any]) -> str:
-    """Choose deep-nsnmf for nonnegative data and wherever a loss is given, otherwise deep-semi-nmf."""
+    """Choose deep-nmf for nonnegative data and wherever a loss is given, otherwise deep-semi-nmf."""
     from deepnmf.reading.scales import smallest_entry
 
-    return "deep-nsnmf" if "beta_loss" in settings or smallest_entry(data.X) >= 0 else "deep-semi-nmf"
+    return "deep-nmf" if "beta_loss" in settings or smallest_entry(data.X) >= 0 else "deep-semi-nmf"
 
 
 def default_layers(data: "Dataset") -> tuple[int, int]:

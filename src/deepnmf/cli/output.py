@@ -221,7 +221,6 @@ def _ignore(*_: float) -> None:
 
 ERROR_CAPTION = "error: Frobenius norm of the residual"
 SPARSENESS_CAPTION = "sparseness: Hoyer sparseness of features"
-CAPTION = f"{ERROR_CAPTION}; {SPARSENESS_CAPTION}"
 HIERARCHY_CAPTIONS = (
     "explained: share of the data that the features of the layer explain alone",
     "dead: unused features; copies: features like a single one of the layer below",
@@ -233,9 +232,9 @@ CLUSTERING_CAPTION = "accuracy, NMI: k-means clusters of the codes compared with
 def print_scores(messages: Messages, fits: Sequence["TimedFit"], scores: Mapping[str, Sequence["LayerScore"]]) -> None:
     """Print one row per layer of every model, and explain the columns."""
     labeled = scores[fits[0].name][0].accuracy is not None
-    table = score_table(labeled)
+    table = _score_table(labeled)
     for fit in fits:
-        add_layers(table, fit.name, scores[fit.name], fit.seconds)
+        _add_layers(table, fit.name, scores[fit.name], fit.seconds)
     messages.table(table)
     for line in (*_error_captions(fits), *([CLUSTERING_CAPTION] if labeled else [])):
         messages.info(line)
@@ -253,12 +252,12 @@ def _error_captions(fits: Sequence["TimedFit"]) -> list[str]:
     return [*(line.replace(":", who, 1) for line, who in zip(lines, of_models, strict=True)), SPARSENESS_CAPTION]
 
 
-def score_table(labeled: bool, title: str | None = None) -> "Table":
+def _score_table(labeled: bool) -> "Table":
     """Return an empty table with headings; accuracy and NMI are included if there are labels."""
     from rich import box
     from rich.table import Table
 
-    table = Table(title=title, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("model", no_wrap=True)
     measures = ("accuracy", "NMI") if labeled else ()
     for heading in ("layer", "size", "error", *measures, "sparseness", "seconds"):
@@ -266,7 +265,7 @@ def score_table(labeled: bool, title: str | None = None) -> "Table":
     return table
 
 
-def add_layers(table: "Table", name: str, scores: Sequence["LayerScore"], seconds: float) -> None:
+def _add_layers(table: "Table", name: str, scores: Sequence["LayerScore"], seconds: float) -> None:
     """Add one row per layer; the first row of a model shows its name and seconds."""
     duration = f"{seconds:.2f}"
     for score in scores:

@@ -60,9 +60,16 @@ class DeepNMF(Factorization):
     loss_curve_ : array of shape (n_iter_,)
         The loss of all layers after each sweep.
     {history}
+    {hierarchy}
     kkt_residual_ : float
-        With ``explains="data"``, how far from a stationary point the result is, as in `NMF`.
+        With ``explains="data"``, how far from a stationary point the result is, as in `NMF`. Not otherwise.
     {n_features}
+
+    Notes
+    -----
+    With ``explains="codes"``, `transform` and `encode` solve for the codes of all layers of a row together, so that the
+    codes of the top layer also fit those below. `score` uses these codes. ``hierarchy_`` has what the features of a
+    layer explain with the best codes for the data alone, which is a little more.
 
     See Also
     --------
