@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 main = pytest.importorskip("benchmarks.hierarchy.__main__", reason="benchmarks are not in the source distribution")
@@ -41,3 +42,23 @@ def test_fits_that_are_kept_are_not_made_again(monkeypatch):
 def test_all_deep_models_of_the_package_are_compared():
     names = main.PARTS["real"].contenders()
     assert {"MultilayerNMF", "DeepNSNMF", "SparseDeepNMF", "DeepSemiNMF", "DeepNMFNetwork", "GDNMF"} <= set(names)
+
+
+def test_the_benchmark_of_layer_sizes_has_a_row_for_each_rule(monkeypatch):
+    from benchmarks import selection
+
+    monkeypatch.setattr(selection, "CANDIDATES", range(1, 6))
+    monkeypatch.setattr(selection, "DELTAS", (4.0,))
+    monkeypatch.setattr(selection, "NOISES", ("poisson",))
+    monkeypatch.setattr(selection, "STARTS", 2)
+    rows = list(selection.single_layers("100 x 50", seeds=1))
+    assert [row[2] for row in rows] == list(selection.RULES)
+    assert rows[0][4] == "100%"
+
+
+def test_planted_noise_has_the_level_that_was_asked_for():
+    from benchmarks import selection
+
+    X, weak = (selection.planted((60, 40), 3, "gamma", "dense", delta, seed=0) for delta in (2.0, 1e6))
+    values = np.linalg.svd(weak, compute_uv=False)
+    assert values[2] / np.linalg.norm(X - weak, 2) == pytest.approx(2, rel=0.1)
