@@ -181,11 +181,19 @@ def test_errors_are_those_of_the_reconstruction(monkeypatch):
     model = NMF(3, random_state=0).fit(entries.seen(0).X)
     low, high = entries.limits(0)
     rows, columns, _ = entries.hidden(0)
-    expected = 0.5 * (X - np.clip(model.codes_[-1] @ model.components_, low, high)) ** 2
+    expected = 0.5 * (X - np.clip(model.codes_[-1] @ model.components_, 2 * low - high, 2 * high - low)) ** 2
     monkeypatch.setattr("deepnmf.selection.hidden_entries.ENTRIES_OF_BLOCK", 7 * 50)
     errors, weights = entries.errors(0, model)
     np.testing.assert_allclose(errors.sum(), expected[rows, columns].sum())
     np.testing.assert_array_equal(weights, np.bincount(rows, minlength=len(X)))
+
+
+def test_predictions_that_nothing_determines_are_bounded():
+    X = planted(3)
+    entries = HiddenInArray(X, [0])
+    model = NMF(3, random_state=0).fit(entries.seen(0).X)
+    model.codes_ = [1e9 * model.codes_[-1]]
+    assert entries.errors(0, model)[0].sum() < 0.5 * X.size * (3 * X.max()) ** 2
 
 
 # ---------------------------------------------------------------------------------------------- the rule

@@ -85,11 +85,12 @@ class HiddenEntries(ABC):
         """The divergence at the hidden entries, summed by row, and the sum of their weights.
 
         Hidden entries may leave a code or a feature undetermined, and its prediction can then be any number. So
-        predictions outside of what was seen of the column are moved to the nearest number that was seen.
+        a prediction may leave the range of the seen entries of its column by at most the width of that range.
         """
         rows, columns, weights = self.hidden(split)
         low, high = self.limits(split)
-        predicted = np.clip(predictions(model, rows, columns), low[columns], high[columns])
+        margin = (high - low)[columns]
+        predicted = np.clip(predictions(model, rows, columns), low[columns] - margin, high[columns] + margin)
         actual = np.asarray(self.X[rows, columns], dtype=np.float64).ravel()
         values = weights * model._learned.divergence.each(actual, predicted)
         n = self.shape[0]
