@@ -101,7 +101,7 @@ Trials = Mapping[int, Trial]
 
 def smallest_error(trials: Trials) -> int:
     """The size with the smallest error."""
-    return min(sorted(trials), key=lambda size: trials[size].error)
+    return min((trial.error, size) for size, trial in trials.items())[1]
 
 
 def is_clearly_worse(one: Trial, other: Trial) -> bool:

@@ -4,14 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from deepnmf.plotting.fit_plots import ACCENT, FAINT, LABEL_SIZE, TITLE_SIZE
+from deepnmf.plotting.fit_plots import ACCENT, FAINT, LABEL_SIZE, TITLE_SIZE, WIDE_RANGE
 from deepnmf.selection.comparison import Candidate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-HEADINGS = ("layer", "size", "error", "standard error", "excess", "its standard error", "dead", "seconds", "")
+HEADINGS = ("layer", "size", "error", "±", "excess", "±", "dead", "seconds", "")  # ± is a standard error
+TICK_RATIO = 1.3  # of neighboring ticks, at least
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,8 +73,11 @@ class Selection:
         chosen = self.best_sizes_[layer - 1] if layer <= len(self.best_sizes_) else None
         if chosen is not None:
             panel.axvline(chosen, color=ACCENT, linewidth=0.8, linestyle=":")
-        panel.set_xscale("log", base=2)
-        panel.xaxis.set_major_formatter("{x:g}")
+        panel.set_xscale("log")
+        panel.set_xticks(spread_out(sizes), labels=map(str, spread_out(sizes)))
+        panel.minorticks_off()
+        if min(errors) > 0 and max(errors) > WIDE_RANGE * min(errors):
+            panel.set_yscale("log")
         panel.spines[["top", "right"]].set_visible(False)
         panel.tick_params(labelsize=LABEL_SIZE)
         panel.set_xlabel("size", fontsize=LABEL_SIZE)
@@ -95,21 +99,38 @@ class Selection:
         return f"<p>Selected layer sizes: {self.best_sizes_}</p>{table}"
 
 
+def spread_out(sizes: Sequence[int]) -> list[int]:
+    """Sizes whose numbers have room side by side on a logarithmic axis.
+
+    Examples
+    --------
+    >>> spread_out([1, 2, 10, 11, 12, 16])
+    [1, 2, 10, 16]
+    """
+    kept: list[int] = []
+    for size in sizes:
+        if not kept or size >= TICK_RATIO * kept[-1]:
+            kept.append(size)
+    return kept
+
+
 def cells(candidate: Candidate) -> tuple[str, ...]:
-    """The figures of a candidate as text, in the order of `HEADINGS`."""
-    errors = candidate.error, candidate.standard_error, candidate.excess, candidate.excess_error
+    """The figures of a candidate as text, in the order of `HEADINGS`, and what it is by the three rules."""
     marks = {
-        "smallest error": candidate.is_smallest_error,
-        "within its standard error": candidate.is_within_standard_error,
+        "min": candidate.is_smallest_error,
+        "usual": candidate.is_within_standard_error,
         "best": candidate.is_best,
     }
     return (
         str(candidate.layer),
         str(candidate.size),
-        *(f"{error:.3g}" for error in errors),
+        f"{candidate.error:.3g}",
+        f"{candidate.standard_error:.2g}",
+        f"{candidate.excess:.3g}",
+        f"{candidate.excess_error:.2g}",
         f"{candidate.dead:.1f}",
         f"{candidate.seconds:.2f}",
-        ", ".join(mark for mark, holds in marks.items() if holds),
+        " ".join(mark for mark, holds in marks.items() if holds),
     )
 
 
