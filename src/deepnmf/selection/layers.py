@@ -156,24 +156,24 @@ class LayerSearch:
         return NMF(size, beta_loss="kullback-leibler", random_state=self.model.random_state)
 
     def _try(self, judge: Judge) -> None:
-        sizes = self.allowed.above(self.sizes())
-        if sizes is not None and judge.layer > 1:
-            sizes = [1, *sizes]  # what the layer must be better than, if there need not be one
+        below = self.sizes()
+        sizes = self.allowed.above(below)
+        if sizes is not None and self.is_optional(below):
+            sizes = [1, *sizes]  # what the layer must be better than
         self.judges.append(judge)
         judge.search(sizes, min(judge.entries.shape))
+
+    def is_optional(self, below: tuple[int, ...]) -> bool:
+        """Whether the layer above given ones must show that it exists."""
+        return below != () and self.allowed.may_end(below)
 
     def sizes(self) -> tuple[int, ...]:
         """The sizes of the layers that exist, by what has been tried so far."""
         sizes: tuple[int, ...] = ()
         for judge in self.judges:
-            if not judge.trials or (
-                sizes and self.allowed.may_end(sizes) and not layer_exists(judge.trials, sizes[-1])
-            ):
+            if not judge.trials or (self.is_optional(sizes) and not layer_exists(judge.trials, sizes[-1])):
                 break
-            among = self.allowed.above(sizes)
-            trials = {size: trial for size, trial in judge.trials.items() if among is None or size in among}
-            if trials:
-                sizes = *sizes, best_size(trials)
+            sizes = *sizes, best_size(judge.trials)
         return sizes
 
     def goes_on(self) -> bool:
