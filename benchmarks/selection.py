@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from deepnmf import NMF, DeepNMF, HierarchyWarning, select_layers
 from deepnmf.datasets import make_hierarchy
 
-SHAPES = {"100 x 50": (100, 50), "500 x 200": (500, 200)}
+SHAPE = (100, 50)
 RANKS = range(3, 13)
 CANDIDATES = range(1, 17)
 NOISES = ("gamma", "poisson")
@@ -121,13 +121,13 @@ RULES = {
 }
 
 
-def single_layers(shape, seeds):
+def single_layers(seeds):
     """Yield rows of hit rates: exact and within one, and the mean seconds of a choice."""
     for noise, delta in product(NOISES, DELTAS):
         misses, seconds = {rule: [] for rule in RULES}, dict.fromkeys(RULES, 0.0)
         for factors, seed in product(FACTORS, range(seeds)):
-            rank = RANKS[seed % len(RANKS)]
-            X = planted(SHAPES[shape], rank, noise, factors, delta, seed)
+            rank = RANKS[3 * seed % len(RANKS)]  # few seeds are spread over all ranks, too
+            X = planted(SHAPE, rank, noise, factors, delta, seed)
             for rule, choose in RULES.items():
                 began = time.perf_counter()
                 misses[rule].append(abs(choose(X, seed) - rank))
@@ -168,47 +168,52 @@ def hierarchies(seeds):
         yield [name, seeds, *(f"{rate:.0%}" for rate in rates), ", ".join(map(str, chosen)), f"{seconds:.0f}"]
 
 
-def single_layers_section(options) -> str:
-    """The text and the table of the single layers."""
-    text = (
-        f"## Single layers\n\nData of {options.shape} with a planted rank from {RANKS[0]} to {RANKS[-1]}, gamma distributed factors, dense "
-        "(shape 2) and sparse (shape 0.5), and noise that keeps the mean. δ is the smallest singular value of the signal over the "
-        f"largest of the noise. `select_layers` makes its own grid; the others choose among 1 to {CANDIDATES[-1]}. Bi-cross-validation "
-        "(Owen & Perry), the elbow (the point farthest from the chord of the error of the fit) and the cophenetic correlation of "
-        f"{STARTS} random starts (Brunet et al.) use `NMF` at default settings. Each seed is another problem. Seconds are those of one "
-        "choice, on one thread."
-    )
-    head = ["noise", "δ", "rule", "problems", "exact", "within one", "seconds"]
-    return f"{text}\n\n{table(head, list(single_layers(options.shape, options.seeds)))}"
-
-
-def hierarchies_section(options) -> str:
-    """The text and the table of the hierarchies."""
-    text = (
-        "## Hierarchies\n\nData of `deepnmf.datasets.make_hierarchy`, 1000 samples of 20 x 20 pixels, noise of 5 %; "
-        "`select_layers(DeepNMF(), X)` with its own grids. The columns are shares of the seeds; each seed is another problem."
-    )
-    head = ["planted", "seeds", "first layer within one", "top within one", "number of layers", "chosen", "seconds"]
-    return f"{text}\n\n{table(head, list(hierarchies(options.seeds)))}"
-
-
-SECTIONS = {"single-layers": single_layers_section, "hierarchies": hierarchies_section}
+SECTIONS = {"single-layers": "Single layers", "hierarchies": "Hierarchies"}
+TEXTS = {
+    "single-layers": (
+        f"Data of 100 x 50 with planted ranks from {RANKS[0]} to {RANKS[-1]}, gamma distributed factors, dense (shape 2) and sparse (shape "
+        "0.5), and noise that keeps the mean. δ is the smallest singular value of the signal over the largest of the noise. "
+        f"`select_layers` makes its own grid; the others choose among 1 to {CANDIDATES[-1]}. Bi-cross-validation (Owen & Perry), the "
+        "elbow (the point farthest from the chord of the error of the fit) and the cophenetic correlation of "
+        f"{STARTS} random starts (Brunet et al.) use `NMF` at default settings. Each seed is another problem, with dense and with sparse "
+        "factors. Seconds are those of one choice, on one thread."
+    ),
+    "hierarchies": (
+        "Data of `deepnmf.datasets.make_hierarchy`, 1000 samples of 20 x 20 pixels, noise of 5 %; `select_layers(DeepNMF(), X)` with its "
+        "own grids. The columns are shares of the seeds; each seed is another problem. Seconds are those of one choice, on one thread."
+    ),
+}
+HEADS = {
+    "single-layers": ["noise", "δ", "rule", "problems", "exact", "within one", "seconds"],
+    "hierarchies": [
+        "planted",
+        "seeds",
+        "first layer within one",
+        "top within one",
+        "number of layers",
+        "chosen",
+        "seconds",
+    ],
+}
+ROWS = {"single-layers": single_layers, "hierarchies": hierarchies}
 
 
 def main() -> None:
-    """Print a section of the page."""
+    """Print a section of the page, row by row."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.selection", description=__doc__)
     parser.add_argument("section", choices=SECTIONS)
     parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--shape", choices=SHAPES, default="100 x 50", help="of the data of single layers")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     warnings.simplefilter("ignore", HierarchyWarning)
-    with threadpool_limits(1):
-        print(SECTIONS[options.section](options))
+    command = f"python -m benchmarks.selection {options.section} --seeds {options.seeds}"
     print(
-        f"\nMade by `python -m benchmarks.selection {options.section} --seeds {options.seeds}`. {machine()} {described()}"
+        f"## {SECTIONS[options.section]}\n\n{TEXTS[options.section]}\n\nMade by `{command}`. {machine()} {described()}\n"
     )
+    print(table(HEADS[options.section], []), flush=True)
+    with threadpool_limits(1):
+        for row in ROWS[options.section](options.seeds):
+            print("|", " | ".join(map(str, row)), "|", flush=True)
 
 
 if __name__ == "__main__":

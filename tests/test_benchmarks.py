@@ -51,7 +51,7 @@ def test_the_benchmark_of_layer_sizes_has_a_row_for_each_rule(monkeypatch):
     monkeypatch.setattr(selection, "DELTAS", (4.0,))
     monkeypatch.setattr(selection, "NOISES", ("poisson",))
     monkeypatch.setattr(selection, "STARTS", 2)
-    rows = list(selection.single_layers("100 x 50", seeds=1))
+    rows = list(selection.single_layers(seeds=1))
     assert [row[2] for row in rows] == list(selection.RULES)
     assert rows[0][4] == "100%"
 
