@@ -57,3 +57,23 @@ def test_the_picture_of_wholes_shows_parts_that_add_up_to_them():
     whole, *parts, others = [cell.images[0].get_array().ravel() for cell in cells[: picture.N_PARTS + 2]]
     np.testing.assert_allclose(whole, shown @ np.array(parts) + others)
     assert cells[1].get_title() == f"{100 * shown[0] / weights.sum():.0f} %"
+
+
+def test_the_benchmark_of_layer_sizes_has_a_row_for_each_rule(monkeypatch):
+    from benchmarks import selection
+
+    monkeypatch.setattr(selection, "CANDIDATES", range(1, 6))
+    monkeypatch.setattr(selection, "DELTAS", (4.0,))
+    monkeypatch.setattr(selection, "NOISES", ("poisson",))
+    monkeypatch.setattr(selection, "STARTS", 2)
+    rows = list(selection.single_layers(seeds=1))
+    assert [row[2] for row in rows] == list(selection.RULES)
+    assert rows[0][4] == "100%"
+
+
+def test_planted_noise_has_the_level_that_was_asked_for():
+    from benchmarks import selection
+
+    X, weak = (selection.planted((60, 40), 3, "gamma", "dense", delta, seed=0) for delta in (2.0, 1e6))
+    values = np.linalg.svd(weak, compute_uv=False)
+    assert values[2] / np.linalg.norm(X - weak, 2) == pytest.approx(2, rel=0.1)

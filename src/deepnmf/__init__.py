@@ -18,17 +18,23 @@ if TYPE_CHECKING:
     from deepnmf.plotting import plot_hierarchy as plot_hierarchy
     from deepnmf.plotting import plot_loss as plot_loss
     from deepnmf.preprocessing import ImageGradientOrientations as ImageGradientOrientations
+    from deepnmf.selection import Candidate as Candidate
+    from deepnmf.selection import Selection as Selection
+    from deepnmf.selection import select_layers as select_layers
 
 # Loaded when asked for: the command line answers --help without waiting for scikit-learn.
 _HOMES = {
+    "Candidate": "selection",
     "HierarchyWarning": "models.hierarchy",
     "ImageGradientOrientations": "preprocessing",
     "LayerSummary": "models.hierarchy",
     "ModelFileError": "persistence",
+    "Selection": "selection",
     "fit_anndata": "annotated",
     "plot_codes": "plotting",
     "plot_hierarchy": "plotting",
     "plot_loss": "plotting",
+    "select_layers": "selection",
 }
 _MODULES = ("datasets", "metrics", "models", "plotting", "reading", "report")
 

@@ -20,12 +20,13 @@ try:
 except ModuleNotFoundError as missing:
     raise SystemExit("The command line needs typer, rich and matplotlib: pip install 'deepnmf[cli]'.") from missing
 
-from deepnmf.cli import compare_command, demo_command, fit_command, models_command, saved_model_commands
+from deepnmf.cli import choose_command, compare_command, demo_command, fit_command, models_command, saved_model_commands
 from deepnmf.cli.exits import EXIT_CODE_HELP
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 COMMANDS: dict[str, Callable[..., None]] = {
     "fit": fit_command.fit,
+    "choose": choose_command.choose,
     "transform": saved_model_commands.transform,
     "report": saved_model_commands.report,
     "compare": compare_command.compare,

@@ -43,8 +43,8 @@ def model_class(name: str) -> type[Any]:
 # --------------------------------------------------------------------------------------- parameters
 
 
-def parse_layers(text: str | None) -> tuple[int, ...] | None:
-    """Return the layer sizes of a text such as "300,40", the lowest layer first."""
+def parse_layers(text: str | None, option: str = "--layers") -> tuple[int, ...] | None:
+    """Return the layer sizes of a text such as "300,40"."""
     if text is None:
         return None
     try:
@@ -52,7 +52,7 @@ def parse_layers(text: str | None) -> tuple[int, ...] | None:
     except ValueError:
         sizes = ()
     if not sizes or min(sizes) < 1:
-        raise CommandError(f"--layers is {text!r}: expected positive integers, such as 300,40.", ExitCode.USAGE)
+        raise CommandError(f"{option} is {text!r}: expected positive integers, such as 300,40.", ExitCode.USAGE)
     return sizes
 
 

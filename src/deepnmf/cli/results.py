@@ -4,7 +4,7 @@ import json
 import shlex
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from inspect import signature
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from deepnmf.report import LayerScore
     from deepnmf.report.display import Display
     from deepnmf.report.evaluation import Evaluation
+    from deepnmf.selection import Selection
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,14 @@ def fit_model(model: Any, data: "Dataset", messages: "Messages", checkpoint: Pat
     with _library_errors(model), messages.fit_progress(command_name(type(model)), model.max_iter) as on_sweep:
         model.fit(data.X, data.y, on_sweep=on_sweep, checkpoint=checkpoint, **_groups(model.fit, data))
     return TimedFit(model, time.perf_counter() - began)
+
+
+def choose_layers(model: Any, data: "Dataset", sizes: Sequence[int] | None, seed: int) -> "Selection":
+    """Choose the layer sizes of a model, among given ones for the first layer or by a grid made from the data."""
+    from deepnmf.selection import select_layers
+
+    with _library_errors(model):
+        return select_layers(model, data.X, data.y, sizes=sizes, random_state=seed, **_groups(model.fit, data))
 
 
 def encode_layer(model: Any, data: "Dataset", layer: int) -> "Array":

@@ -1,0 +1,128 @@
+"""``deepnmf choose``: choose the sizes of the layers, and print the command that fits a model of these sizes."""
+
+import shlex
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from deepnmf.cli import model_choice
+from deepnmf.cli.destinations import check_file
+from deepnmf.cli.exits import CommandError, ExitCode, error_handling
+from deepnmf.cli.options import (
+    DataSource,
+    Debug,
+    Input,
+    Json,
+    Key,
+    Labels,
+    Loss,
+    Names,
+    Overwrite,
+    Quiet,
+    Scale,
+    Seed,
+    Settings,
+    Size,
+)
+from deepnmf.cli.output import Messages, messages_for
+from deepnmf.cli.result_writer import atomic_file
+from deepnmf.cli.results import choose_layers
+
+if TYPE_CHECKING:
+    from deepnmf.selection import Selection
+
+UNSAID = (None, "none", 0)  # the defaults of --scale, --seed and others
+SUFFIXES = (".png", ".svg", ".pdf")
+CAPTIONS = (
+    "error: mean loss of a hidden entry of the data; above layer 1, of the codes below",
+    "excess: error minus the smallest error of the layer; ±: standard error",
+    "best: the smallest size whose excess is at most its standard error",
+    "min: the smallest error; usual: the smallest size within a standard error of it",
+)
+
+
+def choose(
+    input: Input,
+    model: Annotated[
+        str | None, typer.Option(help="A model listed by: deepnmf models. By default that of deepnmf fit.")
+    ] = None,
+    candidates: Annotated[
+        str | None,
+        typer.Option(metavar="SIZES", help="Sizes of the first layer to try: 10,20,40. By default a grid."),
+    ] = None,
+    loss: Loss = None,
+    settings: Settings = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="File for the plot; by default deepnmf-NAME-sizes.png for an input NAME."),
+    ] = None,
+    labels: Labels = None,
+    names: Names = None,
+    key: Key = None,
+    size: Size = None,
+    scale: Scale = "none",
+    seed: Seed = 0,
+    overwrite: Overwrite = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Choose the sizes of the layers by predictions of hidden entries, and print the command that fits the choice."""
+    messages = messages_for(json, quiet)
+    plot = output or Path(f"deepnmf-{input.resolve().stem}-sizes.png")
+    with error_handling(messages, debug):
+        _check_suffix(plot)
+        check_file(plot, overwrite)
+        sizes = model_choice.parse_layers(candidates, "--candidates")
+        chosen = model_choice.add_loss(model_choice.parse_settings(settings or []), loss)
+        data, _ = DataSource(input, labels, names, key, size, scale).read(messages)
+        name = model or model_choice.default_model(data, chosen)
+        unfitted = model_choice.build_model(model_choice.model_class(name), (1,), chosen, seed)
+        with messages.activity(f"choosing the layers of {name}"):
+            selection = choose_layers(unfitted, data, sizes, seed)
+        with atomic_file(plot) as temporary:
+            selection.plot().savefig(temporary, format=plot.suffix[1:].lower())
+        best = ",".join(map(str, selection.best_sizes_))
+        given = {"--labels": labels, "--names": names, "--key": key, "--size": size, "--scale": scale}
+        command = _fit_command(input, name, best, {**given, "--loss": loss, "--seed": seed}, settings or [])
+        _print(selection, messages)
+        messages.info(f"{name} with layers {best}. The plot is in {plot}. To fit it:")
+        messages.info(command)
+        code = ExitCode.INTERRUPTED if selection.interrupted_ else ExitCode.DONE
+        rows = [asdict(candidate) for candidate in selection.table_]
+        facts = {"model": name, "layers": selection.best_sizes_, "command": command, "table": rows}
+        messages.event("result", output=str(plot), exit_code=int(code), **facts)
+    if selection.interrupted_:
+        raise typer.Exit(ExitCode.INTERRUPTED)
+
+
+def _check_suffix(plot: Path) -> None:
+    if plot.suffix.lower() not in SUFFIXES:
+        raise CommandError(f"--output is {plot}: expected a file ending in {', '.join(SUFFIXES)}.", ExitCode.USAGE)
+
+
+def _fit_command(input: Path, name: str, layers: str, options: dict[str, Any], settings: list[str]) -> str:
+    words = ["deepnmf", "fit", str(input), "--model", name, "--layers", layers]
+    for option, value in options.items():
+        words += [] if value in UNSAID else [option, str(value)]
+    for setting in settings:
+        words += ["--set", setting]
+    return shlex.join(words)
+
+
+def _print(selection: "Selection", messages: Messages) -> None:
+    from rich import box
+    from rich.table import Table
+
+    from deepnmf.selection.result import HEADINGS, cells
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    for heading in HEADINGS:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for candidate in selection.table_:
+        table.add_row(*cells(candidate))
+    messages.table(table)
+    for line in CAPTIONS:
+        messages.info(line)

@@ -1,0 +1,7 @@
+"""The choice of layer sizes by how well models predict entries that they have not seen."""
+
+from deepnmf.selection.comparison import Candidate
+from deepnmf.selection.layers import select_layers
+from deepnmf.selection.result import Selection
+
+__all__ = ["Candidate", "Selection", "select_layers"]

@@ -1,0 +1,379 @@
+"""The choice of layer sizes by predictions of hidden entries."""
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from scipy import sparse
+
+from catalogue import LABELED, VARIANTS, data, name_of
+from deepnmf import GDNMF, NMF, DeepNMF, DeepNSNMF, MultilayerNMF, SparseDeepNMF, select_layers
+from deepnmf.datasets import make_hierarchy
+from deepnmf.selection import search
+from deepnmf.selection.comparison import Trial, best_size, candidates, layer_exists
+from deepnmf.selection.hidden_entries import HiddenInArray, HiddenInStored, hidden_entries
+
+MASKING = [model for model in VARIANTS if model._problem().masks_nan]
+
+
+def planted(rank, n=100, p=50, shape=20.0, seed=0):
+    """Data of a known rank with gamma noise, which keeps the mean and the sign."""
+    rng = np.random.default_rng(seed)
+    return rng.gamma(0.5, size=(n, rank)) @ rng.gamma(0.5, size=(rank, p)) * rng.gamma(shape, 1 / shape, (n, p))
+
+
+def ratings(rank=3, n=150, p=60, share=0.4, seed=0):
+    """A sparse matrix of which only the stored entries are known."""
+    rng = np.random.default_rng(seed)
+    X = (0.2 + rng.gamma(1, size=(n, rank))) @ rng.gamma(1, size=(rank, p)) * rng.gamma(100, 0.01, (n, p))
+    return sparse.csr_array(np.where(rng.random((n, p)) < share, X, 0))
+
+
+def trial(*errors):
+    return Trial(np.array([errors], dtype=float), np.ones((1, len(errors))), 0.0, 1.0)
+
+
+def fits_as_one_size(model):
+    """Whether all parameters of a model suit any number of layers."""
+    return not any(
+        isinstance(value, tuple) for name, value in model.get_params(deep=False).items() if name != "layer_sizes"
+    )
+
+
+# ------------------------------------------------------------------------------------ what it chooses
+
+
+@pytest.mark.parametrize("rank", [3, 5, 8])
+def test_a_planted_rank_is_found_by_the_grid_made_from_the_data(rank):
+    selection = select_layers(NMF(), planted(rank), random_state=0)
+    assert selection.best_sizes_ == (rank,)
+    assert selection.best_estimator_.components_.shape == (rank, 50)
+
+
+@pytest.mark.parametrize("beta_loss", ["kullback-leibler", 1.5])
+def test_the_loss_of_the_model_judges_the_entries(beta_loss):
+    X = np.random.default_rng(0).poisson(20 * planted(4, shape=1e6)).astype(float)
+    selection = select_layers(NMF(beta_loss=beta_loss), X, sizes=[2, 3, 4, 5, 6], random_state=0)
+    assert selection.best_sizes_ == (4,)
+
+
+@pytest.mark.parametrize("variation", [0.2, 0.5])
+@pytest.mark.parametrize("model", [DeepNMF(), MultilayerNMF(), DeepNSNMF(theta=0.1)], ids=name_of)
+def test_the_top_of_a_planted_hierarchy_is_found(model, variation):
+    X = make_hierarchy(500, (12, 4), image_shape=(16, 16), variation=variation, random_state=1).data
+    selection = select_layers(model, X, sizes=[12], random_state=0)
+    assert selection.best_sizes_ == (12, 4)
+    assert [len(C) for C in selection.best_estimator_.features_] == [12, 4]
+
+
+def test_parts_that_vary_independently_have_no_layer_above():
+    selection = select_layers(DeepNMF(), planted(8, n=400, shape=100.0), sizes=[8], random_state=0)
+    assert selection.best_sizes_ == (8,)
+    assert {row.layer for row in selection.table_} == {1, 2}
+
+
+def test_tuples_are_followed_layer_by_layer():
+    X = make_hierarchy(500, (12, 4), image_shape=(16, 16), random_state=1).data
+    sizes = [(12, 2), (12, 4), (12, 8), (6, 3), (6, 2)]
+    selection = select_layers(DeepNMF(), X, sizes=sizes, random_state=0)
+    assert selection.best_sizes_ == (12, 4)
+    assert [(row.layer, row.size) for row in selection.table_] == [(1, 6), (1, 12), (2, 2), (2, 4), (2, 8)]
+
+
+def test_a_layer_is_not_optional_if_every_tuple_has_it():
+    X = planted(8, n=400, shape=100.0)
+    given, optional = (
+        select_layers(DeepNMF(), X, sizes=sizes, random_state=0) for sizes in ([(8, 4), (8, 3)], [(8, 4), (8,)])
+    )
+    assert given.best_sizes_ == (8, *(row.size for row in given.table_ if row.layer == 2 and row.is_best))
+    assert optional.best_sizes_ == (8,)
+    assert [row.size for row in optional.table_ if row.layer == 2] == [1, 4]
+
+
+def test_only_stored_entries_of_ratings_count():
+    selection = select_layers(NMF(), ratings(), sizes=[1, 2, 3, 4, 5], random_state=0, entry_weight="stored")
+    assert selection.best_sizes_ == (3,)
+
+
+def test_entries_without_weight_do_not_count():
+    X, rng = planted(3), np.random.default_rng(1)
+    spoiled = rng.random(X.shape) < 0.1
+    weight = np.where(spoiled, 0.0, 1.0)
+    one, other = (
+        select_layers(NMF(), np.where(spoiled, value, X), sizes=[2, 3, 4], random_state=0, entry_weight=weight)
+        for value in (0.0, 1e3)
+    )
+    assert [row.error for row in one.table_] == [row.error for row in other.table_]
+    assert one.best_sizes_ == (3,)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("model", [model for model in MASKING if fits_as_one_size(model)], ids=name_of)
+def test_every_model_that_can_leave_out_entries_takes_part(model):
+    X = data() + 0.1
+    y = np.arange(len(X)) % 3 if any(type(model) is type(one) for one in LABELED) else None
+    selection = select_layers(model, X, y, sizes=[3, 5], n_splits=1, random_state=0)
+    assert selection.best_sizes_[0] in (3, 5)
+    assert all(np.isfinite(row.error) for row in selection.table_)
+    assert [len(C) for C in selection.best_estimator_.features_] == list(selection.best_sizes_)
+
+
+# ------------------------------------------------------------------------------------- the same choice
+
+
+def figures(selection):
+    return [(row.layer, row.size, row.error, row.excess_error) for row in selection.table_]
+
+
+def test_the_same_seed_gives_the_same_choice():
+    X = planted(4)
+    one, other = (select_layers(NMF(init="random"), X, sizes=[3, 4, 5], random_state=7) for _ in range(2))
+    assert figures(one) == figures(other)
+    assert np.array_equal(one.best_estimator_.components_, other.best_estimator_.components_)
+
+
+def test_splits_may_be_fitted_in_other_processes():
+    X = planted(4)
+    one, other = (select_layers(NMF(), X, sizes=[3, 4, 5], random_state=7, n_jobs=n) for n in (1, 2))
+    np.testing.assert_allclose(figures(one), figures(other), rtol=1e-6)
+    assert one.best_sizes_ == other.best_sizes_
+
+
+def test_another_seed_hides_other_entries():
+    X = planted(4)
+    one, other = (select_layers(NMF(), X, sizes=[4], random_state=seed) for seed in (0, 1))
+    assert figures(one) != figures(other)
+
+
+def test_the_model_and_the_data_are_left_as_they_were():
+    X, model = planted(3), NMF(7)
+    before = X.copy()
+    select_layers(model, X, sizes=[2, 3], random_state=0)
+    assert np.array_equal(X, before)
+    assert model.n_components == 7
+    assert not hasattr(model, "components_")
+
+
+# --------------------------------------------------------------------------------------- hidden entries
+
+
+def test_every_row_and_column_keeps_an_entry_and_all_observed_entries_stay_or_are_hidden():
+    X = np.full((100, 30), np.nan)
+    X[:, 0], X[0], X[1:, 1:3] = 1.0, 2.0, 3.0
+    entries = HiddenInArray(X, [5])
+    seen, (rows, columns, _) = entries.seen(0).X, entries.hidden(0)
+    assert np.isfinite(seen).any(axis=0).all()
+    assert np.isfinite(seen).any(axis=1).all()
+    seen[rows, columns] = X[rows, columns]
+    assert np.array_equal(seen, X, equal_nan=True)
+
+
+def test_about_a_tenth_is_hidden():
+    (rows, _, _) = HiddenInArray(planted(3), [0]).hidden(0)
+    assert 400 < len(rows) < 600
+
+
+def test_stored_entries_are_hidden_as_the_same_entries_of_an_array():
+    X = ratings()
+    entries = HiddenInStored(X, [3])
+    rows, columns, _ = entries.hidden(0)
+    seen = entries.seen(0).X
+    assert seen.nnz + len(rows) == X.nnz
+    assert not seen[rows, columns].any()
+    low, high = entries.limits(0)
+    filled = np.where(seen.toarray() > 0, seen.toarray(), np.nan)
+    np.testing.assert_array_equal(low, np.nanmin(filled, axis=0))
+    np.testing.assert_array_equal(high, np.nanmax(filled, axis=0))
+
+
+def test_errors_are_those_of_the_reconstruction(monkeypatch):
+    X = planted(3)
+    entries = HiddenInArray(X, [0])
+    model = NMF(3, random_state=0).fit(entries.seen(0).X)
+    low, high = entries.limits(0)
+    rows, columns, _ = entries.hidden(0)
+    expected = 0.5 * (X - np.clip(model.codes_[-1] @ model.components_, 2 * low - high, 2 * high - low)) ** 2
+    monkeypatch.setattr("deepnmf.selection.hidden_entries.ENTRIES_OF_BLOCK", 7 * 50)
+    errors, weights = entries.errors(0, model)
+    np.testing.assert_allclose(errors.sum(), expected[rows, columns].sum())
+    np.testing.assert_array_equal(weights, np.bincount(rows, minlength=len(X)))
+
+
+def test_predictions_that_nothing_determines_are_bounded():
+    X = planted(3)
+    entries = HiddenInArray(X, [0])
+    model = NMF(3, random_state=0).fit(entries.seen(0).X)
+    model.codes_ = [1e9 * model.codes_[-1]]
+    assert entries.errors(0, model)[0].sum() < 0.5 * X.size * (3 * X.max()) ** 2
+
+
+# ---------------------------------------------------------------------------------------------- the rule
+
+
+def test_the_smallest_size_is_chosen_that_is_not_clearly_worse():
+    trials = {1: trial(5, 5, 5, 5), 2: trial(1, 2, 1, 2), 3: trial(1, 1, 2, 1.9), 4: trial(2, 2, 2, 2)}
+    assert best_size(trials) == 2
+    marks = {row.size: (row.is_smallest_error, row.is_best) for row in candidates(trials, 1)}
+    assert marks == {1: (False, False), 2: (False, True), 3: (True, False), 4: (False, False)}
+
+
+@pytest.mark.parametrize(
+    ("trials", "exists"),
+    [
+        ({1: trial(5, 5, 5, 5), 3: trial(1, 1, 1, 2)}, True),
+        ({1: trial(5, 5, 5, 5), 6: trial(1, 1, 1, 2)}, False),
+        ({1: trial(1, 1, 1, 1), 3: trial(2, 2, 2, 2)}, False),
+        ({1: trial(1, 2, 1, 2), 3: trial(1, 1, 2, 1.9)}, False),
+    ],
+)
+def test_a_layer_exists_if_it_combines_and_is_better_than_one_feature(trials, exists):
+    assert layer_exists(trials, below=6) == exists
+
+
+def test_larger_sizes_are_not_tried_after_two_that_are_clearly_worse():
+    selection = select_layers(NMF(), planted(3), random_state=0)
+    assert max(row.size for row in selection.table_) < 20
+
+
+# ------------------------------------------------------------------------- interruption and progress
+
+
+def interrupt_at(size, monkeypatch):
+    original = search.fitted
+
+    def interrupted(model, X, y=None, **params):
+        if getattr(model, "n_components", None) == size:
+            raise KeyboardInterrupt
+        return original(model, X, y, **params)
+
+    monkeypatch.setattr(search, "fitted", interrupted)
+
+
+def test_an_interrupted_search_keeps_what_has_been_tried(monkeypatch):
+    interrupt_at(4, monkeypatch)
+    with pytest.warns(UserWarning, match="choice is made among the sizes that have been tried"):
+        selection = select_layers(NMF(), planted(3), sizes=[2, 3, 4, 5], random_state=0)
+    assert selection.interrupted_
+    assert [row.size for row in selection.table_] == [2, 3]
+    assert selection.best_estimator_.n_components == 3
+
+
+def test_an_interrupt_before_the_first_size_ends_the_search(monkeypatch):
+    interrupt_at(2, monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        select_layers(NMF(), planted(3), sizes=[2, 3], random_state=0)
+
+
+def test_an_interrupt_in_a_layer_above_keeps_the_layers_below(monkeypatch):
+    interrupt_at(1, monkeypatch)
+    with pytest.warns(UserWarning, match="Interrupted"):
+        selection = select_layers(DeepNMF(), planted(8), sizes=[6, 8], random_state=0)
+    assert selection.best_sizes_ == (8,)
+
+
+def test_a_fit_that_ended_early_is_not_compared():
+    def stop(sweep, loss):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        search.fitted(NMF(3, random_state=0), planted(3), on_sweep=stop)
+
+
+def test_a_verbose_model_prints_a_line_for_each_size(capsys):
+    select_layers(NMF(verbose=1), planted(3), sizes=[2, 3], random_state=0)
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("layer 1, size")]
+    assert "for sizes up to 3" in lines[0]
+    assert len(lines) == 2
+
+
+# -------------------------------------------------------------------------------------- what is shown
+
+
+def test_the_plot_has_a_panel_for_each_layer_and_names_the_verdict():
+    selection = select_layers(DeepNMF(), planted(8, n=400, shape=100.0), sizes=[6, 8], random_state=0)
+    figure = selection.plot()
+    FigureCanvasAgg(figure).draw()
+    assert [panel.get_title(loc="left") for panel in figure.axes] == ["layer 1: 8 features", "layer 2: no such layer"]
+
+
+def test_text_and_html_show_every_candidate():
+    selection = select_layers(NMF(), planted(3), sizes=[2, 3, 4], random_state=0)
+    assert len(repr(selection).splitlines()) == 2 + 3
+    assert selection._repr_html_().count("<tr>") == 1 + 3
+    assert "(3,)" in repr(selection)
+
+
+# ------------------------------------------------------------------------------------------ bad input
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ([], "sizes is empty: expected at least one candidate"),
+        ([3, 60], r"sizes has 60 for the first layer, but X has shape \(100, 50\): expected at most 50"),
+        ([0], "sizes must be positive"),
+        ([(3, 2)], "expected a list of integers, as the model has one layer"),
+    ],
+)
+def test_bad_sizes_are_refused(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        select_layers(NMF(), planted(3), sizes=sizes)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [([3, (3, 2)], "integers, or of tuples"), ([(3, 4)], "layers that are not larger than the layer below")],
+)
+def test_bad_sizes_of_a_deep_model_are_refused(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        select_layers(DeepNMF(), planted(3), sizes=sizes)
+
+
+@pytest.mark.parametrize("model", [GDNMF(), SparseDeepNMF(activation="square")], ids=name_of)
+def test_a_model_that_cannot_leave_out_entries_is_refused(model):
+    with pytest.raises(ValueError, match="as it is set cannot leave out entries of X"):
+        select_layers(model, planted(3))
+
+
+@pytest.mark.parametrize("model", [DeepNSNMF(theta=(0.1, 0.2)), DeepNMF(layer_weights=(1, 2))], ids=name_of)
+def test_parameters_for_a_given_number_of_layers_are_refused(model):
+    with pytest.raises(ValueError, match="the number of layers is to be chosen"):
+        select_layers(model, planted(3))
+
+
+def test_something_else_than_a_model_is_refused():
+    with pytest.raises(TypeError, match="expected an estimator of deepnmf"):
+        select_layers("NMF", planted(3))
+
+
+@pytest.mark.parametrize("name", ["factors", "codes", "W", "checkpoint"])
+def test_arguments_of_fit_for_one_size_are_refused(name):
+    with pytest.raises(ValueError, match=f"{name} was given, but it belongs to one choice of sizes"):
+        select_layers(NMF(), planted(3), **{name: "x"})
+
+
+def with_empty_column():
+    X = planted(3)
+    X[:, 4] = np.nan
+    return X
+
+
+@pytest.mark.parametrize(
+    ("X", "params", "message"),
+    [
+        (with_empty_column(), {}, "Column 4 of X has no observed entry"),
+        (planted(3)[:10, :10], {}, "X has 100 observed entries: at least 200"),
+        (ratings(), {}, 'takes a sparse X only with entry_weight="stored"'),
+        (planted(3), {"entry_weight": "stored"}, "entry_weight must be None or an array of the shape of X"),
+        (planted(3), {"n_splits": 0}, "n_splits is 0: expected a positive integer"),
+        (-planted(3), {}, "Negative values in data"),
+    ],
+)
+def test_bad_data_are_refused_in_one_sentence(X, params, message):
+    with pytest.raises(ValueError, match=message):
+        select_layers(NMF(), X, **params)
+
+
+def test_rows_that_are_read_block_by_block_are_refused(tmp_path):
+    np.save(tmp_path / "X.npy", planted(3))
+    with pytest.raises(ValueError, match="needs X in memory"):
+        hidden_entries(tmp_path / "X.npy", [0])
