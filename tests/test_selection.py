@@ -5,14 +5,14 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from scipy import sparse
 
-from catalogue import LABELED, VARIANTS, data, name_of
+from catalogue import LABELED, SMALL, data, name_of
 from deepnmf import GDNMF, NMF, DeepNMF, DeepNSNMF, MultilayerNMF, SparseDeepNMF, select_layers
 from deepnmf.datasets import make_hierarchy
 from deepnmf.selection import search
 from deepnmf.selection.comparison import Trial, best_size, candidates, layer_exists
 from deepnmf.selection.hidden_entries import HiddenInArray, HiddenInStored, hidden_entries
 
-MASKING = [model for model in VARIANTS if model._problem().masks_nan]
+MASKING = [model for model in SMALL if model._problem().masks_nan]
 
 
 def planted(rank, n=100, p=50, shape=20.0, seed=0):
