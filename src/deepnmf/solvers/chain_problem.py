@@ -178,13 +178,13 @@ class ChainProblem(Problem):
         weights = per_layer(self.layer_weights, depth, "layer_weights", 0, np.inf)
         if weights[-1] == 0:
             raise ValueError(f"layer_weights must end with a weight above 0, that of the top layer, got {weights}.")
-        if not self.is_linear or self.penalties:
-            reason = "a chain without activation" if not self.is_linear else "a chain without penalties"
-            raise ValueError(f"layer_weights needs {reason}: use layer_weights=None, or {self._without()}.")
+        if not self.is_linear:
+            raise ValueError(
+                "layer_weights needs a chain without activation: use layer_weights=None, or activation='identity'."
+            )
+        if self.penalties:
+            raise ValueError("layer_weights needs a chain without penalties: use layer_weights=None, or penalty=None.")
         return Layers(weights) if weights != (0.0,) * (depth - 1) + (1.0,) else None
-
-    def _without(self) -> str:
-        return "penalty=None" if self.is_linear else "activation='identity'"
 
     def bind(self, engine: Engine, known: Known, start: Start) -> BoundChain:
         """Resolve sizes, smoothing, the penalties' weights in the units of the data, and graphs."""
