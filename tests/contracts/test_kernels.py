@@ -24,7 +24,7 @@ from deepnmf.kernels import (
     sampled_products,
 )
 from deepnmf.kernels.compilation import CompiledLoop
-from deepnmf.kernels.layered_codes import Features, UpperLayers
+from deepnmf.kernels.layered_codes import UpperLayers
 from deepnmf.kernels.poisson import CodesProblem, Entries
 
 DTYPES = [np.float64, np.float32]
@@ -113,7 +113,7 @@ def layers_of_counts_arguments(rng, dtype):
     return (
         rng.random((40, 13)).astype(dtype),
         Entries(X.indptr, X.indices, X.data, weights),
-        Features(features, features.sum(axis=0), 1e-7),
+        CodesProblem(features, features.sum(axis=0), 0.0, 0.0, 1e-7),
         upper_layers(rng, dtype),
         3,
     )

@@ -56,7 +56,7 @@ def entry_parts(X_b: Block) -> Iterator[tuple[slice, Entries | Array]]:
     elif isinstance(X_b, HoledSparse):
         yield whole, Entries(X_b.X.indptr, X_b.X.indices, X_b.X.data, X_b.weights)
     elif isinstance(X_b, HoledDense):
-        yield whole, _observed_entries(X_b)
+        yield whole, stored_entries(X_b.X, X_b.weighted()[1])
     else:
         for start in range(0, X_b.shape[0], DENSE_ROWS):
             part = slice(start, min(start + DENSE_ROWS, X_b.shape[0]))
@@ -82,12 +82,13 @@ def dense_parts(X_b: Block, n_rows: int) -> Iterator[tuple[slice, Array, Array |
             yield part, X_b.dense(part), None
 
 
-def _observed_entries(X_b: HoledDense) -> Entries:
-    _, weights = X_b.weighted()
-    rows, columns = np.nonzero(weights)
-    indptr = np.zeros(len(weights) + 1, np.int64)
-    np.cumsum(np.bincount(rows, minlength=len(weights)), out=indptr[1:])
-    return Entries(indptr, columns, X_b.X[rows, columns], weights[rows, columns].astype(X_b.dtype))
+def stored_entries(X: Array, weights: Array | None = None) -> Entries:
+    """The entries of an array that are not 0, or those that have weights."""
+    rows, columns = np.nonzero(X if weights is None else weights)
+    indptr = np.zeros(len(X) + 1, np.int64)
+    np.cumsum(np.bincount(rows, minlength=len(X)), out=indptr[1:])
+    own_weights = None if weights is None else weights[rows, columns].astype(X.dtype)
+    return Entries(indptr, columns, X[rows, columns], own_weights)
 
 
 def _transposed(X: Block) -> Block | None:

@@ -28,8 +28,8 @@ from deepnmf.solvers.problem import Fit, Problem, Start
 def _learns_in_batches(model: "Factorization") -> bool:
     if not model._problem().learns_in_batches:
         raise AttributeError(
-            f"{type(model).__name__} as it is set cannot learn in batches: what it needs to know of earlier rows does not "
-            "add up. It has no partial_fit."
+            f"{type(model).__name__} as it is set cannot learn in batches, because what it needs to know of earlier "
+            "rows does not add up: it has no partial_fit."
         )
     return True
 

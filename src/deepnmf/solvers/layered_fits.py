@@ -13,9 +13,9 @@ import numpy as np
 
 from deepnmf.arrays import Array
 from deepnmf.engines import Block, Engine, Sums
-from deepnmf.engines.entries import entry_parts
+from deepnmf.engines.entries import entry_parts, stored_entries
 from deepnmf.kernels import descend_layers, descend_layers_of_counts
-from deepnmf.kernels.layered_codes import Features, UpperLayers
+from deepnmf.kernels.layered_codes import UpperLayers
 from deepnmf.kernels.poisson import Entries
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.objective.divergences import Divergence
@@ -198,21 +198,13 @@ class CountsRows(RowsFit):
     problem: RowsProblem
 
     def descend(self, X_b: Block, H: Array, upper: UpperLayers, n_passes: int, tol: float = 0.0) -> None:
-        features = Features(self.problem.features, self.problem.sums, self.problem.divergence.epsilon)
         for part, entries in entry_parts(X_b):
-            stored = entries if isinstance(entries, Entries) else _stored(entries)
-            descend_layers_of_counts(H[part], stored, features, upper, n_passes, tol)
+            stored = entries if isinstance(entries, Entries) else stored_entries(entries)
+            descend_layers_of_counts(H[part], stored, self.problem.counts, upper, n_passes, tol)
 
     def sums(self, X_b: Block, H: Array) -> Sums:
         """Sums of codes, the fit, (X/X̂)ᵀH, and WᵀH where entries have weights."""
         return CoordinateStep(self.problem, 0, with_counts=True, measured=True)(X_b, (H,))[1]
-
-
-def _stored(X: Array) -> Entries:
-    rows, columns = np.nonzero(X)
-    indptr = np.zeros(len(X) + 1, np.int64)
-    np.cumsum(np.bincount(rows, minlength=len(X)), out=indptr[1:])
-    return Entries(indptr, columns.astype(np.int32), X[rows, columns])
 
 
 def expected_rows(N: Array, totals: Array, weights: Array | None = None) -> Array:
