@@ -63,23 +63,11 @@ def descend_all_layers_of_counts(
                 if stopped[s]:
                     continue
                 begin, end = indptr[start + s], indptr[start + s + 1]
-                _gather(
-                    columns[begin:end],
-                    values[begin:end],
-                    features,
-                    codes[:first, s],
-                    sums,
-                    epsilon,
-                    x,
-                    own,
-                    model,
-                    price,
-                )
+                h, prior = codes[:first, s], models[:first, s]
+                _gather(columns[begin:end], values[begin:end], features, h, sums, epsilon, x, own, model, price)
                 if weighted:
                     _weigh(entry_weights[begin:end], x, own, price)
-                _descend_row(
-                    codes[:first, s], models[:first, s], weights[0], x[: end - begin], own, model, price, room, s
-                )
+                _descend_row(h, prior, weights[0], x[: end - begin], own, model, price, room, s)
             _end_layer(room)
             _descend_upper(codes, factors, sizes, weights, models, room, logs)
             if _written(H, start, count, codes, room, tol, stopped) == count:

@@ -16,7 +16,9 @@ import numpy as np
 
 from deepnmf.arrays import Array
 from deepnmf.engines import Block, Engine, Sums
-from deepnmf.kernels.layered_codes import FLOOR, SMALLEST, UpperLayers
+from deepnmf.kernels.layered_codes import UpperLayers
+from deepnmf.kernels.layered_loops import SMALLEST
+from deepnmf.objective.layered_loss import fit_to_codes
 from deepnmf.solvers.batch_learning import ROUNDS, UPDATES
 from deepnmf.solvers.descent import ROUNDING, Momentum
 from deepnmf.solvers.divergence_state import STEADY, repeated
@@ -123,10 +125,9 @@ class LayeredStep:
         first, *others = np.split(H, np.cumsum(self.upper.sizes)[:-1], axis=1)
         values, counts, below = [], [], first
         for own, Z in zip(others, self.upper.matrices(), strict=True):
-            model = own @ Z + H.dtype.type(FLOOR)
-            ratio = below / model
-            values.append(float(np.sum(below * np.log(ratio) - below + model, dtype=np.float64)))
-            counts.append(own.T @ ratio)
+            value, pull = fit_to_codes(below, own, Z)
+            values.append(value)
+            counts.append(pull)
             below = own
         return (H,), (np.array(values), *counts, *self.fit.sums(X_b, np.ascontiguousarray(first)))
 

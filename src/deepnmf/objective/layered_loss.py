@@ -1,0 +1,26 @@
+"""The loss of a layer that explains the codes below it, as in `DeepNMF`.
+
+A hierarchy minimizes d(X | H_1 Z_1) + Σ_{l>1} λ_l KL(H_{l-1} | H_l Z_l + ε). Codes have a root mean square of about
+one, and ε keeps the loss finite where a layer predicts nothing.
+"""
+
+import numpy as np
+
+from deepnmf.arrays import Array
+from deepnmf.kernels.layered_loops import FLOOR
+
+
+def fit_to_codes(V: Array, H: Array, Z: Array) -> tuple[float, Array]:
+    """KL(V | H Z + ε), and Hᵀ(V/(H Z + ε)): times Z, the part of V that each entry of Z is expected to have carried.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> H, Z = np.array([[2.0]]), np.array([[1.0, 3.0]])
+    >>> value, pull = fit_to_codes(H @ Z, H, Z)
+    >>> round(value, 6), pull.round(3)
+    (0.0, array([[2., 2.]]))
+    """
+    model = H @ Z + H.dtype.type(FLOOR)
+    ratio = V / model
+    return float(np.sum(V * np.log(ratio) - V + model, dtype=np.float64)), H.T @ ratio
