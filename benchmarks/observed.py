@@ -9,7 +9,7 @@ from scipy import sparse
 
 from deepnmf import NMF
 from deepnmf.datasets import load
-from deepnmf.engines import holes
+from deepnmf.engines import sparse_holes
 
 SHARES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.5)
 SWEEPS = {"completed": 150, "row by row": 40}
@@ -19,7 +19,7 @@ REPEATS = 3
 
 def curve(X, rank, way):
     """Seconds and losses of a fit that is made to go one way."""
-    holes.SPARSELY_OBSERVED = 0 if way == "completed" else 2
+    sparse_holes.SPARSELY_OBSERVED = 0 if way == "completed" else 2
     began, seconds, losses = time.perf_counter(), [], []
 
     def noted(_, loss):

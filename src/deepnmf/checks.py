@@ -170,9 +170,9 @@ def check_observed(X: Matrix, whom: str, *, nonnegative: bool, learns: bool) -> 
         raise ValueError("X has no observed entry: every one is NaN, and at least one number is expected.")
 
 
-def check_any_weight(weight: Matrix) -> None:
+def check_any_weight(weight: Any) -> None:
     """Refuse to learn from entries without weight."""
-    largest = float((weight.data if sparse.issparse(weight) else weight).max(initial=0))
+    largest = float((weight if isinstance(weight, np.ndarray) else weight.data).max(initial=0))
     if largest == 0:
         raise ValueError("entry_weight leaves nothing of X: every weight is 0, and at least one above is expected.")
     if largest < LIGHTEST:

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from deepnmf import NMF, DeepNSNMF
 from deepnmf.engines import RowsInMemory, Workers, make_engine, row_source
-from deepnmf.engines.holes import holed
+from deepnmf.engines.observed import holed
 from deepnmf.objective import Chain, ElasticNet, Objective, Statistics
 from deepnmf.objective.divergences import EPSILON, FREE, Divergence, penalty_value
 from deepnmf.solvers import Run, minimize

@@ -10,8 +10,8 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import nan_euclidean_distances
 
 from catalogue import SMALL, VARIANTS
-from deepnmf import GNMF, NMF, NSNMF, WSF, DeepNSNMF, DeepSemiNMF, SemiNMF, SparseDeepNMF
-from deepnmf.engines import Workers, holes, make_engine
+from deepnmf import GNMF, NMF, NSNMF, SSNMF, WSF, DeepNSNMF, DeepSemiNMF, SemiNMF, SparseDeepNMF
+from deepnmf.engines import PatternWeights, Workers, make_engine, sparse_holes
 
 masking = pytest.mark.parametrize("model", [m for m in VARIANTS if m._problem().masks_nan], ids=lambda m: repr(m)[:60])
 small_masking = pytest.mark.parametrize(
@@ -257,7 +257,7 @@ row_by_row = pytest.mark.parametrize("model", LINEAR, ids=lambda m: type(m).__na
 @pytest.fixture
 def always_sparsely_observed(monkeypatch):
     """Every matrix with holes counts as sparsely observed."""
-    monkeypatch.setattr(holes, "SPARSELY_OBSERVED", 1.1)
+    monkeypatch.setattr(sparse_holes, "SPARSELY_OBSERVED", 1.1)
 
 
 @row_by_row
@@ -278,7 +278,7 @@ def test_a_row_by_row_fit_is_as_good_as_one_with_completed_rows(model, monkeypat
     X, Y, hidden = holed(0.3, (100, 40))
     fits = []
     for share in (0, 1.1):
-        monkeypatch.setattr(holes, "SPARSELY_OBSERVED", share)
+        monkeypatch.setattr(sparse_holes, "SPARSELY_OBSERVED", share)
         fits.append(clone(model).set_params(max_iter=300, tol=0).fit(Y))
     completed, by_rows = (observed_loss(fit, X, hidden) for fit in fits)
     assert by_rows <= 1.05 * completed
@@ -324,3 +324,42 @@ def test_codes_and_score_do_not_depend_on_the_scale_of_the_weights(dtype):
     weights = np.full(X.shape, 1e-300 if dtype == np.float64 else 1e-30, dtype)
     assert np.allclose(model.transform(X, entry_weight=weights), model.transform(X), atol=1e-5)
     assert model.score(X, entry_weight=weights) == pytest.approx(model.score(X), abs=1e-5)
+
+
+# --------------------------------------------------------------------------- sparse data whose zeros count
+
+
+def with_zeros_that_count(rest, seed=0):
+    """Mostly zeros, of which some are stored without weight: a dense matrix and its weights, and the same as sparse."""
+    rng = np.random.default_rng(seed)
+    X = np.where(rng.random((60, 25)) < 0.3, holed()[0], 0)
+    hidden = rng.random(X.shape) < 0.1
+    rows, columns = np.nonzero(hidden | (X > 0))
+    weight = np.full(X.shape, rest)
+    weight[rows, columns] = np.where(hidden, 0.0, 1.0)[rows, columns]
+    stored, weights = (
+        sparse.csr_array((values[rows, columns], (rows, columns)), shape=X.shape) for values in (X, weight)
+    )
+    return (X, weight), (stored, PatternWeights(weights, rest))
+
+
+@pytest.mark.parametrize("rest", [1.0, 0.9])
+@pytest.mark.parametrize(
+    "model", [NMF(4), SemiNMF(4), NSNMF(4, theta=0.3), NMF(4, solver="apg"), SSNMF(4)], ids=lambda m: repr(m)[:40]
+)
+def test_zeros_that_count_give_the_fit_of_the_dense_matrix(model, rest):
+    fits = [
+        clone(model).set_params(random_state=0, max_iter=15, tol=0).fit(X, entry_weight=weight)
+        for X, weight in with_zeros_that_count(rest)
+    ]
+    losses = [fit.loss_curve_ for fit in fits]
+    np.testing.assert_allclose(*losses, rtol=1e-5)
+    np.testing.assert_allclose(*(fit.components_ for fit in fits), atol=1e-3)
+
+
+def test_codes_of_zeros_that_count_are_nonnegative_least_squares():
+    (X, weight), (stored, weights) = with_zeros_that_count(0.9)
+    model = NMF(4, random_state=0).fit(stored, entry_weight=weights)
+    root = np.sqrt(weight)
+    expected = [nnls((r * model.components_).T, r * x)[0] for x, r in zip(X, root, strict=True)]
+    np.testing.assert_allclose(model.transform(stored, entry_weight=weights), expected, atol=1e-6)

@@ -8,7 +8,7 @@ from scipy.optimize import nnls
 import deepnmf
 from catalogue import data
 from deepnmf import CNMF
-from deepnmf.engines import holes
+from deepnmf.engines import sparse_holes
 from reference import cnmf
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -81,7 +81,7 @@ def test_codes_of_classes_with_holes_are_nonnegative_least_squares():
 
 
 def test_sparsely_observed_classes_are_fitted_row_by_row(monkeypatch):
-    monkeypatch.setattr(holes, "SPARSELY_OBSERVED", 1.1)
+    monkeypatch.setattr(sparse_holes, "SPARSELY_OBSERVED", 1.1)
     stored, weight = with_holes("stored")
     model = CNMF(4, random_state=0, tol=0, max_iter=30).fit(stored, LABELS, entry_weight=weight)
     loss = 0.5 * np.sum(np.square(X - model.codes_[-1] @ model.components_)[~HIDDEN])

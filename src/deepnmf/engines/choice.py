@@ -14,8 +14,8 @@ from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines.blocks import Block
-from deepnmf.engines.holes import observed_block
 from deepnmf.engines.memory import RowsInMemory
+from deepnmf.engines.observed import observed_block
 from deepnmf.engines.protocol import CheckedSizes, Engine, Sums
 from deepnmf.engines.streaming import RowSource, StreamedRows, is_streamed
 from deepnmf.engines.threads import Workers

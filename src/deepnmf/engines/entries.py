@@ -8,9 +8,10 @@ import numpy as np
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines.blocks import DENSE_ROWS, Block, Dense, Sparse
-from deepnmf.engines.holes import HoledDense, HoledSparse
+from deepnmf.engines.holes import HoledDense
 from deepnmf.engines.memory import BlockedRows, RowsInMemory
 from deepnmf.engines.protocol import Engine
+from deepnmf.engines.sparse_holes import HoledSparse
 from deepnmf.kernels.poisson import Entries
 
 ENTRIES_TOGETHER = 2**15  # in a block at least: some milliseconds of work

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.checks import FLOATS, check_any_weight, check_observed
-from deepnmf.engines import Engine, Workers, is_on_cluster, is_streamed, make_engine, row_source
+from deepnmf.engines import Engine, PatternWeights, Workers, is_on_cluster, is_streamed, make_engine, row_source
 from deepnmf.engines.choice import check_magnitude
 from deepnmf.masks import check_unmasked, mask_of, with_holes
 from deepnmf.solvers.problem import Problem
@@ -22,7 +22,7 @@ class Observed(NamedTuple):
     """Data and the weights of its entries; where these are sparse, X has their pattern."""
 
     X: Matrix
-    weight: Matrix | None = None
+    weight: Matrix | PatternWeights | None = None
 
 
 def observed(model: Any, problem: Problem, X: Matrix, entry_weight: EntryWeight, *, reset: bool) -> Observed:
@@ -112,6 +112,8 @@ def _in_memory(model: Any, X: Matrix, problem: Problem, reset: bool) -> Matrix:
 
 def _weighed(X: Matrix, entry_weight: EntryWeight) -> Observed:
     """Check weights and bring X into their pattern."""
+    if isinstance(entry_weight, PatternWeights):  # of `select_layers`, which has stored X in their pattern
+        return Observed(X, entry_weight)
     if isinstance(entry_weight, str):
         return _stored(X, entry_weight)
     weight = _checked(X, entry_weight)

@@ -71,7 +71,7 @@ class _HoledFactor:
         Z = V.T.astype(self.H.dtype, copy=False)
 
         def step(X_b: Holed, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-            return (), tuple(part.T @ rows[0] for part in X_b.observed(rows[0], Z))
+            return (), tuple((rows[0].T @ part).T for part in X_b.observed(rows[0], Z))
 
         _, (up, down) = self.engine.sweep((self.H,), step)
         return Pulls(up, down)

@@ -1,0 +1,155 @@
+"""Blocks of sparse rows with holes: only the stored entries count, or all of them but some.
+
+X is never made dense. What a model fills in is of low rank, beside what is stored.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from deepnmf.arrays import Array, Matrix
+from deepnmf.engines.blocks import (
+    Block,
+    LowRankPlusSparse,
+    NormalEquations,
+    Sizes,
+    Sparse,
+    absolute_sum,
+    stored_bytes,
+    stored_rows,
+)
+from deepnmf.engines.holes import Completed, Holed, ObservedRow, inverse_where_positive
+from deepnmf.kernels import sampled_products
+
+SPARSELY_OBSERVED = 0.15  # share of the entries; measured by `python -m benchmarks.observed`
+
+
+@dataclass(frozen=True)
+class PatternWeights:
+    """Weights of a sparse X whose absent entries are zeros that count: one for each stored entry, and one for the rest.
+
+    An entry that must not count, be it a zero, is stored and has no weight.
+    """
+
+    stored: Matrix  # in the pattern of X
+    rest: float
+
+    @property
+    def data(self) -> Array:
+        """All different weights, and more."""
+        return np.append(self.stored.data, self.rest)
+
+
+class HoledSparse(Holed):
+    """Rows of a CSR matrix whose stored entries have weights; all others are zeros of the weight `rest`.
+
+    With ``rest=0`` the stored entries are the observed ones. `weight` has the pattern of X.
+    """
+
+    def __init__(self, X: Matrix, weight: Matrix | None = None, rest: float = 0.0) -> None:
+        super().__init__(X, weight)
+        self.rest = rest
+        self.is_sparsely_observed = rest == 0 and is_sparse(X.nnz, X.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return stored_bytes(self.X)
+
+    @cached_property
+    def weights(self) -> Array:
+        """The weight of each stored entry."""
+        return np.ones_like(self.X.data) if self.weight is None else self.weight.data
+
+    def rows(self, part: slice) -> "HoledSparse":
+        weight = None if self.weight is None else stored_rows(self.weight, part)
+        return HoledSparse(stored_rows(self.X, part), weight, self.rest)
+
+    def weighted(self) -> tuple[Matrix, Matrix]:
+        """W∘X, and W as far as it is stored."""
+        return self._with(self.weights * self.X.data), self._with(self.weights)
+
+    def sizes(self) -> Sizes:
+        values = self.weights * self.X.data
+        with np.errstate(over="ignore"):  # infinite sizes make the engine scale the data
+            return Sizes(_sum(self.weights * np.square(self.X.data)), _sum(values), self._total_weight())
+
+    def column_sums(self) -> tuple[Array, Array]:
+        values, weights = super().column_sums()
+        n_stored = np.bincount(self.X.indices, minlength=self.shape[1])
+        return values, weights + self.rest * (self.shape[0] - n_stored)
+
+    def absolute_sizes(self) -> tuple[float, float]:
+        return absolute_sum(self.weights * self.X.data), self._total_weight()
+
+    def observed(self, H: Array, D: Array) -> tuple[Matrix, Matrix | Block]:
+        seen = self._with((self.weights - self.rest) * sampled_products(self.X, H, D))
+        return self.weighted()[0], LowRankPlusSparse(self.rest * H, D, seen) if self.rest else seen
+
+    def misfit(self, H: Array, D: Array) -> float:
+        model = sampled_products(self.X, H, D)
+        stored = _sum(self.weights * np.square(self.X.data - model))
+        return stored + self.rest * (_square_of_product(H, D) - _sum(np.square(model))) if self.rest else stored
+
+    def completed(self, H: Array, D: Array) -> Completed:
+        """X̃ is (1 - rest) HD beside what is stored."""
+        model = sampled_products(self.X, H, D)
+        residual = self.X.data - model
+        step = self.weights * residual
+        sqnorm = (1 - self.rest) * _square_of_product(H, D) + _sum(step * (2 * model + residual) + self.rest * model**2)
+        R = self._with(step + self.rest * model)
+        return Completed(Sparse(R) if self.rest == 1 else LowRankPlusSparse((1 - self.rest) * H, D, R), sqnorm)
+
+    def observed_rows(self) -> Iterator[ObservedRow]:
+        for begin, end in zip(self.X.indptr[:-1], self.X.indptr[1:], strict=True):
+            yield ObservedRow(self.X.indices[begin:end], self.X.data[begin:end], self.weights[begin:end])
+
+    def normal_equations(self, features: Array) -> Iterator[NormalEquations]:
+        """As if the stored entries had lost the weight of the rest, which all entries then have in common."""
+        if self.rest == 0:
+            yield from super().normal_equations(features)
+            return
+        D = features.T.astype(np.float64, copy=False)
+        gram = self.rest * (D @ D.T)
+        for place, (columns, values, weights) in enumerate(self.observed_rows()):
+            seen = D[:, columns]
+            target, own = (seen * weights) @ values, gram + (seen * (weights - self.rest)) @ seen.T
+            yield NormalEquations(slice(place, place + 1), target[None], own, self.shape[1] - len(columns))
+
+    def averaged(self, mean: Matrix, scaled_mean: Matrix) -> "HoledSparse":
+        """Means in the pattern of the averaged weights; means that are zero are stored too."""
+        values, weights = self.weighted()
+        W = mean @ weights
+        W.sort_indices()  # both have the same pattern, and SciPy would sort one of them in place
+        X = (scaled_mean @ values) * _with_data(W, inverse_where_positive(W.data))
+        W, X = W.astype(self.dtype, copy=False), X.astype(self.dtype, copy=False)
+        places = np.repeat(np.arange(W.shape[0]), np.diff(W.indptr))
+        return HoledSparse(_with_data(W, np.asarray(X[places, W.indices], dtype=self.dtype).ravel()), W)
+
+    def transposed(self) -> "HoledSparse":
+        return HoledSparse(self.X.T.tocsr(), None if self.weight is None else self.weight.T.tocsr(), self.rest)
+
+    def _total_weight(self) -> float:
+        return _sum(self.weights) + self.rest * (self.shape[0] * self.shape[1] - self.X.nnz)
+
+    def _with(self, data: Array) -> Matrix:
+        return type(self.X)((data, self.X.indices, self.X.indptr), shape=self.X.shape, copy=False)
+
+
+def is_sparse(n_observed: int, shape: tuple[int, ...]) -> bool:
+    """Whether so few entries were observed that they are stored one by one, and rows fitted each on its own."""
+    return n_observed < SPARSELY_OBSERVED * shape[0] * shape[1]
+
+
+def _sum(values: Array) -> float:
+    return float(np.sum(values, dtype=np.float64))
+
+
+def _square_of_product(H: Array, D: Array) -> float:
+    return float(np.einsum("ij,ij->", H.T @ H, D @ D.T, dtype=np.float64))
+
+
+def _with_data(pattern: Matrix, data: Array) -> Matrix:
+    return sparse.csr_array((data, pattern.indices, pattern.indptr), shape=pattern.shape)
