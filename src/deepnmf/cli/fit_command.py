@@ -29,6 +29,7 @@ from deepnmf.cli.result_writer import atomic_folder
 from deepnmf.cli.results import (
     REPORT,
     TimedFit,
+    choose_layers,
     evaluate,
     fit_model,
     settings_summary,
@@ -51,7 +52,10 @@ def fit(
         str | None, typer.Option(help="A model listed by: deepnmf models. By default chosen from the data.")
     ] = None,
     layers: Annotated[
-        str | None, typer.Option(metavar="SIZES", help="Sizes of the layers, the lowest first: 300,40.")
+        str | None,
+        typer.Option(
+            metavar="SIZES", help="Sizes of the layers, the lowest first: 300,40. By default chosen from the data."
+        ),
     ] = None,
     loss: Loss = None,
     settings: Settings = None,
@@ -103,7 +107,7 @@ class _ModelChoice:
 
     def build(self, data: "Dataset", messages: Messages) -> Any:
         name = self.name or model_choice.default_model(data, self.settings)
-        model = self._model(name, self.layers or model_choice.default_layers(data))
+        model = self._model(name, self.layers or self._chosen_layers(name, data, messages))
         self._report_defaults(name, model_choice.layers_text(model), messages)
         if model_choice.implies_explains(model, self.settings):
             messages.info(model_choice.EXPLAINS_DATA)
@@ -111,13 +115,26 @@ class _ModelChoice:
             messages.info(model_choice.COUNTS)
         return model
 
+    def _chosen_layers(self, name: str, data: "Dataset", messages: Messages) -> tuple[int, ...]:
+        """Choose the layers by predictions of hidden entries, or by a rule where nothing can be hidden."""
+        max_passes = model_choice.passes_for_choice(data)
+        try:
+            with messages.activity(f"choosing the layers of {name}"):
+                selection = choose_layers(self._model(name, (1,)), data, self.seed, max_passes=max_passes)
+        except CommandError as reason:
+            layers = model_choice.default_layers(data)
+            messages.info(f"{reason} So the layers are half the rank and {layers[-1]}.")
+            return layers
+        messages.info(model_choice.search_summary(selection))
+        return selection.best_sizes_
+
     def _model(self, name: str, layers: tuple[int, ...]) -> Any:
         return model_choice.build_model(model_choice.model_class(name), layers, self.settings, self.seed)
 
     def _report_defaults(self, name: str, sizes: str, messages: Messages) -> None:
         missing = [option for option, given in {"--model": self.name, "--layers": self.layers}.items() if given is None]
         if missing:
-            messages.info(f"No {' and no '.join(missing)}: using {name} with layers {sizes}, chosen from the data.")
+            messages.info(f"No {' and no '.join(missing)}: using {name} with layers {sizes}.")
 
 
 def _suffix(codes: str | None, path: Path) -> str:

@@ -12,11 +12,13 @@ from deepnmf.cli.exits import CommandError, ExitCode, errors_as
 
 if TYPE_CHECKING:
     from deepnmf.reading import Dataset
+    from deepnmf.selection import Selection
 
 COUNTS = "The entries are counts: --loss kullback-leibler suits them."
 EXPLAINS_DATA = "With this loss, every layer of deep-nmf explains the data: explains=data."
 LOSSES_OF_CODES = ("frobenius", "kullback-leibler", 2, 1)  # of DeepNMF, if its layers explain codes
-LARGEST_BOTTOM, DEFAULT_TOP = 100, 10  # sizes of the default layers
+LARGEST_BOTTOM, DEFAULT_TOP = 100, 10  # sizes of the default layers, where they cannot be chosen from the data
+ENTRIES_READ, FEWEST_PASSES = 1e10, 300  # to choose layers: about a minute
 WORD_BOUNDARY = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -189,6 +191,27 @@ def default_model(data: "Dataset", settings: Mapping[str, Any]) -> str:
     from deepnmf.reading.scales import smallest_entry
 
     return "deep-nmf" if "beta_loss" in settings or smallest_entry(data.X) >= 0 else "deep-semi-nmf"
+
+
+def passes_for_choice(data: "Dataset") -> float:
+    """How many passes over the data the choice of layers may take: fewer, the more entries a pass reads."""
+    from scipy import sparse
+
+    n_entries = data.X.nnz if sparse.issparse(data.X) else math.prod(data.X.shape)
+    return max(FEWEST_PASSES, ENTRIES_READ / n_entries)
+
+
+def search_summary(selection: "Selection") -> str:
+    """Say what was tried to choose the layers, and whether the search was cut."""
+    tried = ", ".join(str(row.size) for row in selection.table_ if row.layer == 1)
+    passes = sum(row.passes for row in selection.table_)
+    sizes = ",".join(map(str, selection.best_sizes_))
+    text = f"Layers {sizes} predict hidden entries best; tried {tried} features in the first layer"
+    if any(row.layer > 1 for row in selection.table_):
+        text += " and layers above"
+    text += f", with {passes:.0f} passes over the data."
+    cut = {"max_passes": "The search was cut there; deepnmf choose has no limit.", "interrupt": "It was interrupted."}
+    return " ".join([text, *([cut[selection.ended_by_]] if selection.ended_by_ else [])])
 
 
 def default_layers(data: "Dataset") -> tuple[int, int]:

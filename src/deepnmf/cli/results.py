@@ -4,7 +4,7 @@ import json
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from inspect import signature
@@ -86,12 +86,13 @@ def fit_model(model: Any, data: "Dataset", messages: "Messages", checkpoint: Pat
     return TimedFit(model, time.perf_counter() - began)
 
 
-def choose_layers(model: Any, data: "Dataset", sizes: Sequence[int] | None, seed: int) -> "Selection":
-    """Choose the layer sizes of a model, among given ones for the first layer or by a grid made from the data."""
+def choose_layers(model: Any, data: "Dataset", seed: int, **options: Any) -> "Selection":
+    """Choose the layer sizes of a model by predictions of hidden entries; options are those of `select_layers`."""
     from deepnmf.selection import select_layers
 
     with _library_errors(model):
-        return select_layers(model, data.X, data.y, sizes=sizes, random_state=seed, **_groups(model.fit, data))
+        groups = _groups(model.fit, data)
+        return select_layers(model, data.X, data.y, random_state=seed, refit=False, **options, **groups)
 
 
 def encode_layer(model: Any, data: "Dataset", layer: int) -> "Array":
