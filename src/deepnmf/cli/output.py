@@ -222,7 +222,7 @@ def _ignore(*_: float) -> None:
 ERROR_CAPTION = "error: Frobenius norm of the residual"
 SPARSENESS_CAPTION = "sparseness: Hoyer sparseness of features"
 HIERARCHY_CAPTIONS = (
-    "explained: share of the data that the features of the layer explain alone",
+    "explained: share that the features of the layer explain beyond column means",
     "dead: unused features; copies: features like a single one of the layer below",
     "parts: number of features below that a feature is made of, on average",
 )

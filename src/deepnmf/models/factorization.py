@@ -2,7 +2,7 @@
 
 import os
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.checks import FLOATS, as_matrices, layer_index
-from deepnmf.engines import Workers
+from deepnmf.engines import Engine, Workers
 from deepnmf.engines.choice import check_batch, in_units
 from deepnmf.masks import check_unmasked
-from deepnmf.models.hierarchy import LayerSummaries, explained_shares
+from deepnmf.models.hierarchy import LayerShares, LayerSummaries, layer_shares, share_of_squares
 from deepnmf.models.input_data import EntryWeight, Observed, observed, rows, validated
 from deepnmf.models.parameters import Constraints, complete, offered_if
 from deepnmf.models.run_control import RunControl, fitting
@@ -31,6 +31,12 @@ def _learns_in_batches(model: "Factorization") -> bool:
             f"{type(model).__name__} as it is set cannot learn in batches, because what it needs to know of earlier "
             "rows does not add up: it has no partial_fit."
         )
+    return True
+
+
+def _has_squared_error(model: "Factorization") -> bool:
+    if model._problem().degree != 2:  # the degree of a loss is its β
+        raise AttributeError(f"{type(model).__name__} as it is set has another loss than squared error: use score.")
     return True
 
 
@@ -99,7 +105,8 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
                 bound = problem.bind(engine, Known(in_units(data.X, engine.unit), **known), start)
                 fit = bound.fit(engine, start, run)
                 self._keep(fit, run)
-                self._explained = explained_shares(problem, fit.learned, data, engine)
+                if len(self.factors_) > 1:
+                    self._explained, self._shares_of_squares = layer_shares(problem, fit.learned, data, engine)
         return self
 
     def _keep(self, fit: Fit, run: Run) -> None:
@@ -108,7 +115,7 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         self.codes_, self.reconstruction_err_, self._memory = fit.codes, fit.error, fit.memory
         self.loss_curve_ = np.array([run.shown(loss) for loss in fit.history.losses])
         self.n_iter_, self.stop_reason_ = len(fit.history.losses), fit.history.stop_reason
-        for name in ("kkt_residual_", "_explained"):
+        for name in ("kkt_residual_", "_explained", "_shares_of_squares"):
             self.__dict__.pop(name, None)
         if fit.certificate is not None:
             self.kkt_residual_ = fit.certificate
@@ -266,9 +273,11 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         return self._learned.decode(H, layer)
 
     def score(self, X: Matrix, y: object = None, entry_weight: EntryWeight = None) -> float:
-        """Share of ‖X‖² that the model explains, 1 - ‖X - X̂‖² / ‖X‖², over the observed entries.
+        """Share that the model explains beyond a baseline, 1 - d(X, X̂) / d(X, baseline), over the observed entries.
 
-        Under other losses: of the deviance beyond row total times column share for counts, else beyond column means.
+        The baseline of squared error is the column means of X, so that this is R² over all entries. Under
+        Kullback-Leibler it is row total times column share, and this is the deviance explained; under other losses the
+        column means again. X̂ is the reconstruction from the codes of `transform`.
 
         {rows}
         y : ignored
@@ -277,17 +286,59 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         Returns
         -------
         float
-            1 is a perfect reconstruction; 0 is as good as nothing but the baseline.
+            1 is a perfect reconstruction; 0 is as good as the baseline, and a negative score is worse. If X is its own
+            baseline, such as rows that are all equal, it is 1 or 0: whether the model reconstructs X or not.
+
+        See Also
+        --------
+        share_of_squares : the same beyond 0 instead of the column means.
         """
         check_is_fitted(self)
+        return self._compared(X, entry_weight, self._learned.explained)
+
+    @offered_if(_has_squared_error)
+    def share_of_squares(self, X: Matrix, entry_weight: EntryWeight = None) -> float:
+        """Share of ‖X‖² that the model explains, 1 - ‖X - X̂‖² / ‖X‖², over the observed entries.
+
+        It counts from 0, where `score` counts from the column means: data far from 0 have a share near 1 already by
+        their means. For squared error only.
+
+        {rows}
+        entry_weight : see `fit`
+
+        Returns
+        -------
+        float
+            1 is a perfect reconstruction, 0 is as good as a matrix of zeros.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from deepnmf import NMF
+        >>> X = load_iris().data
+        >>> model = NMF(1).fit(X)
+        >>> print(f"{model.share_of_squares(X):.2f} {model.score(X):.2f}")
+        0.97 0.51
+        """
+        check_is_fitted(self)
+        return self._compared(X, entry_weight, share_of_squares)
+
+    def _compared(self, X: Matrix, entry_weight: EntryWeight, share: Callable[[Engine, float], float]) -> float:
+        """The share that is made of the error of the codes of `transform`."""
         problem = self._problem()
         data = observed(self, problem, X, entry_weight, reset=False)
         with Workers() as workers:
             engine = rows(problem, data, workers, type(self).__name__)
             layer = layer_index(problem.output_layer, len(self.factors_))
             error = self._learned.residual(engine, self._learned.encode(engine, layer), layer)
-            baseline = self._learned.baseline(engine)
-        return 1 - error**2 / baseline if baseline > 0 else 1.0
+            return share(engine, error)
+
+    def _layer_shares(self, X: Matrix) -> LayerShares:
+        """What each layer explains of X with its best codes, as `hierarchy_` has it of the training rows."""
+        problem = self._problem()
+        data = observed(self, problem, X, None, reset=False)
+        with Workers() as workers:
+            return layer_shares(problem, self._learned, data, rows(problem, data, workers, type(self).__name__))
 
     def top_features(self, layer: int = -1, n: int = 10) -> list[list[tuple[str, float]]]:
         """The input features that weigh most in each feature of a layer.

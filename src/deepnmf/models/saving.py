@@ -71,10 +71,9 @@ def _check_parameters(model: Any) -> None:
 
 def _description(model: Any) -> dict[str, Any]:
     certificate = {"kkt_residual": [float(model.kkt_residual_)]} if hasattr(model, "kkt_residual_") else {}
-    explained = {} if model._explained is None else {"explained": list(model._explained)}
     return {
         **certificate,
-        **explained,
+        **_shares(model),
         "format": FORMAT,
         "class": type(model).__name__,
         "parameters": model.get_params(deep=False),
@@ -83,6 +82,12 @@ def _description(model: Any) -> dict[str, Any]:
         "reconstruction_err": float(model.reconstruction_err_),
         "stop_reason": model.stop_reason_,
     }
+
+
+def _shares(model: Any) -> dict[str, list[float]]:
+    """What each layer explains; files of earlier versions have shares of ‖X‖² under the name "explained"."""
+    shares = {"explained_beyond_baseline": model._explained, "share_of_squares": model._shares_of_squares}
+    return {name: list(values) for name, values in shares.items() if values is not None}
 
 
 def _packed_names(model: Any) -> list[Array]:
@@ -123,8 +128,11 @@ def restored(cls: type[Any], description: dict[str, Any], tensors: dict[str, Arr
     for layer, C in enumerate(model.features_):
         Expected((len(model.factors_[layer]), model.n_features_in_)).check(C, f"features of layer {layer}")
     check_output_layer(problem.output_layer, len(model.factors_))
-    if "explained" in description:
-        model._explained = listed_numbers(description, "explained", len(model.factors_), -np.inf, 1)
+    depth = len(model.factors_)
+    if "explained_beyond_baseline" in description:
+        model._explained = listed_numbers(description, "explained_beyond_baseline", depth, -np.inf, 1)
+    if "share_of_squares" in description:
+        model._shares_of_squares = listed_numbers(description, "share_of_squares", depth, -np.inf, 1)
     check_codes(codes, [len(Z) for Z in model.factors_])
     model.codes_ = codes
     return model

@@ -75,29 +75,28 @@ def _sliceable(X: Any) -> Any:
 
 @dataclass(frozen=True)
 class Divergences:
-    """d(X, X̂) of every layer by the loss of the model, and of a model without features, over the observed entries."""
+    """d(X, X̂) of every layer by the loss of the model, over the observed entries, and the share that it explains."""
 
     loss: Divergence
     of_layers: Array
-    of_baseline: float
-    baseline: Callable[[Array], Array]
+    shares: list[float]  # that each layer explains with its best codes, as in `hierarchy_`
+    baseline: Callable[[Array], Array]  # what errors of samples are relative to
 
     @classmethod
-    def of(cls, model: Any, rows: Rows, codes: list[Array]) -> "Divergences":
+    def of(cls, model: Any, X: Matrix, codes: list[Array]) -> "Divergences":
         """Compute them in one pass over X; losses other than squared error take another one for the baseline."""
-        loss = model._learned.divergence
+        loss, rows = model._learned.divergence, Rows(X)
         baseline = _baseline(loss, (X for _, X in rows.blocks()))
-        of_layers, of_baseline = np.zeros(len(codes)), 0.0
-        for block, X in rows.blocks():
-            of_baseline += float(loss.of_rows(X, baseline(X)).sum())
+        of_layers = np.zeros(len(codes))
+        for block, X_b in rows.blocks():
             for layer, H in enumerate(codes):
-                of_layers[layer] += loss.of_rows(X, model.decode(H[block], layer)).sum()
-        return cls(loss, of_layers, of_baseline, baseline)
+                of_layers[layer] += loss.of_rows(X_b, model.decode(H[block], layer)).sum()
+        return cls(loss, of_layers, model._layer_shares(X).explained, baseline)
 
     @property
     def explained(self) -> float:
-        """The share that the top layer explains: of ‖X‖² for squared error, otherwise of the deviance."""
-        return 1 - float(self.of_layers[-1]) / self.of_baseline if self.of_baseline > 0 else 1.0
+        """The share that the top layer explains beyond the baseline of `score`."""
+        return self.shares[-1]
 
     def unexplained(self, X: Array, rebuilt: Array) -> Array:
         """Return the error of each row: ‖x - x̂‖ / ‖x‖ for squared error, otherwise the share of its deviance."""
@@ -107,9 +106,9 @@ class Divergences:
 
 
 def _baseline(loss: Divergence, blocks: Iterable[Array]) -> Callable[[Array], Array]:
-    """Return the reconstruction by a model without features, which `score` compares with, as a function of rows.
+    """Return what the error of a sample is relative to, as a function of rows.
 
-    It is zero for squared error, row total times column share for Kullback-Leibler, otherwise the column means.
+    It is zero for squared error, whose errors are relative to the norm of the sample; otherwise that of `score`.
     """
     if loss.is_squared_error:
         return np.zeros_like
@@ -134,6 +133,7 @@ class LayerScore:
     layer: int
     size: int
     loss: str
+    explained: float
     error: float
     sparseness: float
     accuracy: float | None
@@ -156,9 +156,11 @@ def layer_scores(model: Factorization, X: Matrix, y: Any = None, *, groups: Any 
     -------
     list of LayerScore
         The lowest layer first. Each has its number ``layer`` (from 1), ``size``, ``loss`` (as `beta_loss` names it),
-        ``error`` (√(2d), where d is the loss of the reconstruction from the codes of the layer, over the observed
-        entries: for squared error the Frobenius norm of X minus the reconstruction), ``sparseness`` (Hoyer's measure
-        of the features), and ``accuracy`` and ``nmi`` of k-means on the codes, None without labels.
+        ``explained`` (the share that the features of the layer explain with their best codes beyond the baseline of
+        `score`; for the data of the fit it is that of `hierarchy_`), ``error`` (√(2d), where d is the loss of the
+        reconstruction from the codes of the layer, over the observed entries: for squared error the Frobenius norm of
+        X minus the reconstruction), ``sparseness`` (Hoyer's measure of the features), and ``accuracy`` and ``nmi`` of
+        k-means on the codes, None without labels.
 
     Examples
     --------
@@ -175,7 +177,7 @@ def layer_scores(model: Factorization, X: Matrix, y: Any = None, *, groups: Any 
     """
     check_is_fitted(model)
     codes = encode_layers(model, X, groups)
-    return scores_of(model, codes, Divergences.of(model, Rows(X), codes), label_groups(y, len(codes[0])))
+    return scores_of(model, codes, Divergences.of(model, X, codes), label_groups(y, len(codes[0])))
 
 
 def encode_layers(model: Factorization, X: Matrix, groups: Any = None) -> list[Array]:
@@ -194,6 +196,7 @@ def scores_of(
             layer=layer + 1,
             size=len(C),
             loss=loss.name,
+            explained=divergences.shares[layer],
             error=loss.reconstruction_error(float(divergences.of_layers[layer])),
             sparseness=sparseness(C),
             **_clustering(codes[layer], labels),
@@ -233,7 +236,7 @@ class Evaluation:
         """Encode X and compute the scores once, for everything that is shown."""
         check_model(model)
         codes, rows = encode_layers(model, X, groups), Rows(X)
-        divergences = Divergences.of(model, rows, codes)
+        divergences = Divergences.of(model, X, codes)
         labels, recordings = label_groups(y, rows.n_samples, class_names), recording_groups(groups, rows.n_samples)
         return cls(
             model=model,

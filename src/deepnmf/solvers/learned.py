@@ -107,9 +107,9 @@ class LinearChain:
         """The reconstruction error for codes of a layer, ‖X - X̂‖_F under squared error."""
         return self.loss.error(engine, self.as_fitted(codes, layer), self.decoder(layer))
 
-    def baseline(self, engine: Engine) -> float:
-        """The square of the error that a model without any feature has."""
-        return self.loss.baseline(engine)
+    def explained(self, engine: Engine, error: float) -> float:
+        """The share that a reconstruction with this error explains beyond the baseline of the loss."""
+        return self.loss.explained(engine, error)
 
     def best_error(self, engine: Engine, layer: int) -> float:
         """The error that the features of a layer leave with their best codes, without penalties."""

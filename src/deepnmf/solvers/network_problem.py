@@ -68,9 +68,9 @@ class LearnedNetwork:
         """Squared error."""
         return SQUARED_ERROR
 
-    def baseline(self, engine: Engine) -> float:
-        """‖X‖², the square of the error that a model without any feature has."""
-        return engine.sqnorm
+    def explained(self, engine: Engine, error: float) -> float:
+        """The share that a reconstruction with this error explains beyond the column means."""
+        return FROBENIUS.explained(engine, error)
 
     def best_error(self, engine: Engine, layer: int) -> float:
         """The error that the features of a layer leave with their best codes."""

@@ -48,8 +48,8 @@ class Learned(Protocol):
         """The reconstruction error for codes of a layer, ‖X - X̂‖_F under squared error."""
         ...
 
-    def baseline(self, engine: Engine) -> float:
-        """The square of the error that a model without any feature has."""
+    def explained(self, engine: Engine, error: float) -> float:
+        """The share that a reconstruction with this error explains beyond the baseline of the loss."""
         ...
 
     def best_error(self, engine: Engine, layer: int) -> float:
