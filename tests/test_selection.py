@@ -8,6 +8,7 @@ from scipy import sparse
 from catalogue import LABELED, SMALL, data, name_of
 from deepnmf import GDNMF, NMF, DeepNMF, DeepNSNMF, MultilayerNMF, SparseDeepNMF, select_layers
 from deepnmf.datasets import make_hierarchy
+from deepnmf.metrics import matched_cosine
 from deepnmf.selection import search
 from deepnmf.selection.comparison import Features, Trial, best_sizes, candidates, layer_exists
 from deepnmf.selection.hidden_entries import HiddenInArray
@@ -285,6 +286,17 @@ def test_features_that_come_back_are_stable_and_others_are_not():
     cosine, silhouette = stability([same, others])
     assert cosine < 0.8
     assert silhouette < 0.3
+
+
+@pytest.mark.parametrize("model", [NMF(), DeepNMF()], ids=name_of)
+def test_a_consensus_has_the_planted_features_and_codes_that_fit_them(model):
+    planted = make_hierarchy(200, (6, 3), image_shape=(10, 10), random_state=1)
+    selection = select_layers(model, planted.data, sizes=[6], random_state=0, consensus=True)
+    features, codes, share_kept = vars(selection.consensus_).values()
+    assert matched_cosine(features, planted.features[0]) > 0.95
+    assert share_kept > 0.5
+    assert np.linalg.norm(planted.data - codes @ features) < 0.1 * np.linalg.norm(planted.data)
+    assert matched_cosine(selection.best_estimator_.features_[0], features) > 0.95
 
 
 # ---------------------------------------------------------------------------------------------- the rule

@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from deepnmf.plotting import plot_loss as plot_loss
     from deepnmf.preprocessing import ImageGradientOrientations as ImageGradientOrientations
     from deepnmf.selection import Candidate as Candidate
+    from deepnmf.selection import Consensus as Consensus
     from deepnmf.selection import Selection as Selection
     from deepnmf.selection import select_layers as select_layers
 
 # Loaded when asked for: the command line answers --help without waiting for scikit-learn.
 _HOMES = {
     "Candidate": "selection",
+    "Consensus": "selection",
     "HierarchyWarning": "models.hierarchy",
     "ImageGradientOrientations": "preprocessing",
     "LayerSummary": "models.hierarchy",

@@ -153,14 +153,13 @@ class ShareExplained:
     sample: Seen
 
     def __call__(self, features: Array) -> float:
-        """1 - d(X, X̂) / d(X, baseline)."""
+        """The share beyond the baseline of the loss."""
         problem, whom = self.model._problem(), type(self.model).__name__
         data = observed(clone(self.model), problem, *self.sample, reset=True)
         loss = loss_of(self.model.get_params().get("beta_loss", "frobenius"))
         with Workers() as workers:
             engine = rows(problem, data, workers, whom)
-            baseline = loss.baseline(engine)
-            return float(1 - loss.best_error(engine, features) ** 2 / baseline) if baseline > 0 else 1.0
+            return loss.explained(engine, loss.best_error(engine, features))
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,11 @@ from sklearn.utils import check_random_state
 
 from deepnmf.arrays import Matrix
 from deepnmf.models.factorization import Factorization
+from deepnmf.models.nmf import NMF
 from deepnmf.models.parameters import RandomStateLike
 from deepnmf.models.run_control import RunControl
 from deepnmf.selection.candidate_sizes import CandidateSizes
+from deepnmf.selection.consensus import Consensus, consensus_of
 from deepnmf.selection.layer_search import LayerSearch, drawn_seeds, is_deep, size_params
 from deepnmf.selection.result import Selection
 from deepnmf.selection.search import Budget, BudgetSpent
@@ -32,6 +34,7 @@ def select_layers(
     sizes: Sequence[int] | Sequence[tuple[int, ...]] | None = None,
     n_splits: int = 3,
     hide: Literal["entries", "counts"] | None = None,
+    consensus: bool = False,
     max_passes: float | None = None,
     random_state: RandomStateLike = None,
     n_jobs: int | None = None,
@@ -72,6 +75,10 @@ def select_layers(
         What is hidden of the data: whole entries, or single counts of all entries (binomial thinning), for counts and
         ``beta_loss="kullback-leibler"``. None is "counts" if X consists of counts and the model has this loss, else
         "entries".
+    consensus : bool, default=False
+        Whether ten fits of the chosen first layer from random starts are combined, as cNMF does it: features that no
+        other fit has are left out, the others are clustered, and the medians of the clusters are `consensus_`, with
+        codes of their own. The fit of `best_estimator_` then starts from them.
     max_passes : float or None, default=None
         The search ends when the fits have taken so many passes over the rows, and the choice is made among the sizes
         that have been tried. Passes are counted instead of seconds so that the choice is the same on any machine.
@@ -129,7 +136,21 @@ def select_layers(
     elif run.checkpoints is not None:
         run.checkpoints.finish()
     best = clone(model).set_params(random_state=searched.random_state, **size_params(model, search.sizes()))
-    return Selection(search.sizes(), best.fit(X, y, **fit_params) if refit else best, search.table(), ended_by)
+    agreed = None
+    if consensus:
+        agreed = consensus_of(search.one_layer(search.sizes()[:1]), X, y, fit_params, n_jobs)
+        best, fit_params = starting_from(agreed, best, fit_params)
+    if refit:
+        best.fit(X, y, **fit_params)
+    return Selection(search.sizes(), best, search.table(), ended_by, agreed)
+
+
+def starting_from(start: Consensus, model: Any, fit_params: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The model and what its `fit` gets, to start from features of the first layer."""
+    features = start.features.astype(start.codes.dtype)
+    if isinstance(model, NMF):
+        return model.set_params(init="custom"), {**fit_params, "W": start.codes, "H": features}
+    return model, {**fit_params, "factors": [features]}
 
 
 def seeded(model: Factorization, rng: np.random.RandomState) -> Any:

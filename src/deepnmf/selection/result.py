@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from deepnmf.plotting.fit_plots import ACCENT, FAINT, LABEL_SIZE, TITLE_SIZE, WIDE_RANGE
 from deepnmf.selection.comparison import Candidate
+from deepnmf.selection.consensus import Consensus
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,6 +33,8 @@ class Selection:
         exist.
     ended_by_ : {"interrupt", "max_passes"} or None
         What has ended the search before all sizes had been tried, so that the choice is one among those that had.
+    consensus_ : Consensus or None
+        Features of the first layer on which ten random starts agree, with ``consensus=True``.
 
     Examples
     --------
@@ -48,6 +51,7 @@ class Selection:
     best_estimator_: Any
     table_: list[Candidate]
     ended_by_: Literal["interrupt", "max_passes"] | None = None
+    consensus_: Consensus | None = None
 
     def plot(self) -> "Figure":
         """Plot error and stability over the size, one panel for each layer that was tried.
