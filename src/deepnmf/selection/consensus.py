@@ -43,7 +43,7 @@ class Consensus:
     >>> from deepnmf import NMF, select_layers
     >>> rng = np.random.default_rng(0)
     >>> X = rng.random((100, 3)) @ rng.random((3, 20)) ** 3
-    >>> selection = select_layers(NMF(), X, sizes=[2, 3, 4], consensus=True, random_state=0)
+    >>> selection = select_layers(NMF(), X, sizes=[3], consensus=True, random_state=0)
     >>> selection.consensus_.features.shape
     (3, 20)
     """
