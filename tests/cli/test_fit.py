@@ -87,7 +87,7 @@ def test_missing_options_are_chosen_from_the_data_and_reported(tmp_path, monkeyp
     np.savez("faces.npz", X=digits()[0], y=digits()[1])
     result = succeeded("fit", "faces.npz", "--no-report")
     said = " ".join(result.stdout.split())
-    layers = re.search(r"Layers ([\d,]+) predict hidden entries best; tried 1, 2, 3, 4,", said)[1]
+    layers = re.search(r"Layers ([\d,]+) predict hidden entries best. Tried: 1, 2, 3, 4,", said)[1]
     assert f"No --model and no --layers: using deep-nmf with layers {layers}." in said
     model = deepnmf.load(tmp_path / "deepnmf-faces" / "model.safetensors")
     assert ",".join(map(str, model.layer_sizes)) == layers
@@ -103,7 +103,7 @@ def test_a_search_for_layers_that_was_cut_says_so(tmp_path, monkeypatch):
     monkeypatch.setattr(model_choice, "FEWEST_PASSES", 1)
     np.save("signed.npy", digits()[0] - 0.5)
     said = " ".join(succeeded("fit", "signed.npy", "--no-report").stdout.split())
-    assert "tried 1 features in the first layer" in said
+    assert "Tried: 1 features in the first layer" in said
     assert "The search was cut there" in said
     assert "using deep-semi-nmf with layers 1." in said
 

@@ -125,7 +125,7 @@ class _ModelChoice:
             layers = model_choice.default_layers(data)
             messages.info(f"{reason} So the layers are half the rank and {layers[-1]}.")
             return layers
-        messages.info(model_choice.search_summary(selection))
+        messages.info(model_choice.search_summary(selection, min(data.X.shape)))
         return selection.best_sizes_
 
     def _model(self, name: str, layers: tuple[int, ...]) -> Any:

@@ -18,6 +18,7 @@ COUNTS = "The entries are counts: --loss kullback-leibler suits them."
 EXPLAINS_DATA = "With this loss, every layer of deep-nmf explains the data: explains=data."
 LOSSES_OF_CODES = ("frobenius", "kullback-leibler", 2, 1)  # of DeepNMF, if its layers explain codes
 LARGEST_BOTTOM, DEFAULT_TOP = 100, 10  # sizes of the default layers, where they cannot be chosen from the data
+PARTS_OF_A_FEATURE = 4  # proposed where no layer above was found
 ENTRIES_READ, FEWEST_PASSES = 1e10, 300  # to choose layers: about a minute
 WORD_BOUNDARY = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
@@ -201,17 +202,22 @@ def passes_for_choice(data: "Dataset") -> float:
     return max(FEWEST_PASSES, ENTRIES_READ / n_entries)
 
 
-def search_summary(selection: "Selection") -> str:
-    """Say what was tried to choose the layers, and whether the search was cut."""
+def search_summary(selection: "Selection", largest: int) -> str:
+    """Say what was tried to choose the layers, and whether the search was cut; `largest` is the largest size."""
     tried = ", ".join(str(row.size) for row in selection.table_ if row.layer == 1)
     passes = sum(row.passes for row in selection.table_)
     sizes = ",".join(map(str, selection.best_sizes_))
-    text = f"Layers {sizes} predict hidden entries best; tried {tried} features in the first layer"
-    if any(row.layer > 1 for row in selection.table_):
-        text += " and layers above"
-    text += f", with {passes:.0f} passes over the data."
-    cut = {"max_passes": "The search was cut there; deepnmf choose has no limit.", "interrupt": "It was interrupted."}
-    return " ".join([text, *([cut[selection.ended_by_]] if selection.ended_by_ else [])])
+    texts = [
+        f"Layers {sizes} predict hidden entries best. Tried: {tried} features in the first layer, with {passes:.0f} "
+        "passes over the data in all."
+    ]
+    if selection.ended_by_ is not None:
+        cut = {"max_passes": "was cut there; deepnmf choose has no limit", "interrupt": "was interrupted"}
+        texts.append(f"The search {cut[selection.ended_by_]}.")
+    if not is_shallow(selection.best_estimator_) and len(selection.best_sizes_) == 1:
+        parts = min(PARTS_OF_A_FEATURE * selection.best_sizes_[0], largest)
+        texts.append(f"No layer above was found. For finer parts below these features: --layers {parts},{sizes}")
+    return " ".join(texts)
 
 
 def default_layers(data: "Dataset") -> tuple[int, int]:
