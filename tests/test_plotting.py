@@ -9,6 +9,7 @@ from sklearn.exceptions import NotFittedError
 
 from deepnmf import NMF, DeepNSNMF, DeepSemiNMF, plot_codes, plot_hierarchy, plot_loss
 from deepnmf.metrics import sparseness
+from deepnmf.plotting import embedding as embedding_module
 
 rng = np.random.default_rng(0)
 X = rng.random((30, 12))
@@ -207,13 +208,17 @@ def test_codes_of_any_layer_are_drawn_by_cluster_where_labels_are_missing(layer,
     assert sum(map(len, points(figure).values())) == 30
 
 
-def test_a_map_of_many_samples_is_of_a_fixed_choice_and_the_same_each_time():
-    many = np.tile(X, (22, 1)) + rng.random((660, 12))
+def test_a_large_map_has_all_samples_near_their_landmarks_and_is_the_same_each_time(monkeypatch):
+    monkeypatch.setattr(embedding_module, "MOST_LANDMARKS", 150)
+    many = np.tile(X, (10, 1)) + rng.random((300, 12)) / 100
     model = NMF(4, random_state=0, tol=1e-2).fit(many)
-    first, second = (points(plot_codes(model, many, np.arange(660) % 2)) for _ in range(2))
-    assert sum(map(len, first.values())) == 600
-    for name in ("0", "1"):
+    first, second = (points(plot_codes(model, many, np.arange(300) % 30)) for _ in range(2))
+    assert sum(map(len, first.values())) == 300
+    for name in ("0", "29"):
         np.testing.assert_array_equal(first[name], second[name])
+    everyone = np.concatenate(list(first.values()))
+    within = np.mean([np.linalg.norm(group - group.mean(axis=0), axis=1).mean() for group in first.values()])
+    assert within < 0.2 * np.linalg.norm(everyone - everyone.mean(axis=0), axis=1).mean()
 
 
 @pytest.mark.parametrize("plot", [plot_loss, lambda model: plot_codes(model, X)])

@@ -1,14 +1,14 @@
 """Figures of a fit: the loss, and a map of the codes."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
-from deepnmf.arrays import Array, Matrix
+from deepnmf.arrays import Matrix
 from deepnmf.labels import UNKNOWN
 from deepnmf.models.factorization import Factorization
+from deepnmf.plotting.embedding import embedding
 from deepnmf.plotting.sample_groups import ClassNames, Groups, label_or_cluster_groups
 
 if TYPE_CHECKING:
@@ -81,51 +81,6 @@ def plot_loss(model: Factorization) -> "Figure":
     return figure
 
 
-# ------------------------------------------------------------------------------------ two dimensions
-
-
-MOST_MAPPED = 600  # samples; t-SNE of a thousand takes seconds
-FEWEST_FOR_TSNE = 100
-TSNE_ITERATIONS = 400  # enough for a few hundred rows
-
-
-class Embedding(NamedTuple):
-    """One point per row, and the method that computed them."""
-
-    method: str
-    points: Array
-
-
-def sampled_rows(n_samples: int, limit: int = MOST_MAPPED) -> Array:
-    """Return the indices of all rows, or of a fixed random choice, in their order."""
-    if n_samples <= limit:
-        return np.arange(n_samples)
-    return np.sort(np.random.default_rng(0).choice(n_samples, limit, replace=False))
-
-
-def embedding(codes: Array) -> Embedding:
-    """Return t-SNE with a fixed seed, or PCA for few rows or fewer than three columns."""
-    if len(codes) < FEWEST_FOR_TSNE or codes.shape[1] < 3:
-        return Embedding("PCA", _principal(codes))
-    from sklearn.manifold import TSNE  # noqa: PLC0415 - so that importing deepnmf is fast
-
-    start = _principal(codes)
-    start *= 1e-4 / (start[:, 0].std() or 1.0)
-    # One thread, since several threads add in a different order each time, which changes the map.
-    with threadpool_limits(1):
-        tsne = TSNE(init=start, random_state=0, angle=0.7, max_iter=TSNE_ITERATIONS)
-        return Embedding("t-SNE", tsne.fit_transform(np.ascontiguousarray(codes, dtype=np.float64)))
-
-
-def _principal(codes: Array) -> Array:
-    """Return the first two principal components; the second is zero if there is only one."""
-    centered = np.asarray(codes, dtype=np.float64) - np.mean(codes, axis=0, dtype=np.float64)
-    left, values, right = np.linalg.svd(centered, full_matrices=False)
-    signs = np.sign(right[np.arange(len(right)), np.abs(right).argmax(axis=1)])  # the signs of an SVD are arbitrary
-    points = (left * values * signs)[:, :2]
-    return np.hstack([points, np.zeros((len(points), 2 - points.shape[1]))])
-
-
 # ------------------------------------------------------------------------------------------- the map
 
 
@@ -169,12 +124,11 @@ def plot_codes(
     check_is_fitted(model)
     codes = model.encode(X, layer)
     groups = label_or_cluster_groups(y, codes, class_names)
-    rows = sampled_rows(len(codes))
-    method, points = embedding(codes[rows])
+    method, points, _ = embedding(codes)
     figure, panel = figure_with_panel(6.0, 4.4)
-    _scatter(panel, points, groups, groups.places[rows])
+    _scatter(panel, points, groups, groups.places)
     number = layer % len(model.features_) + 1
-    title = f"{type(model).__name__}, codes of layer {number}: {method} of {len(rows)} samples by {groups.kind}"
+    title = f"{type(model).__name__}, codes of layer {number}: {method} of {len(codes)} samples by {groups.kind}"
     panel.set_title(title, loc="left", fontsize=TITLE_SIZE)
     panel.set(xticks=[], yticks=[])
     panel.spines[:].set_visible(False)

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Integral
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -11,43 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from deepnmf.arrays import Array
 from deepnmf.metrics import sparseness
+from deepnmf.plotting.image_shapes import ImageShape, check_image_shape, is_positive_integer
+from deepnmf.plotting.strengths import strengths
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-# -------------------------------------------------------------------------------------- image shapes
-
-
-ImageShape = tuple[int, int] | tuple[int, int, int]
-
-EXPECTED = "expected (height, width) or (height, width, 3)"
-
-
-def check_image_shape(image_shape: ImageShape | None, n_inputs: int) -> None:
-    """Raise an error for an invalid shape or a shape of the wrong size; None is allowed."""
-    if image_shape is None:
-        return
-    if not _is_shape(image_shape):
-        raise ValueError(f"image_shape is {image_shape!r}: {EXPECTED}, positive integers.")
-    n_values = math.prod(image_shape)
-    if n_values != n_inputs:
-        raise ValueError(
-            f"image_shape is {image_shape!r}, {n_values} values, but the model has {n_inputs} input features: "
-            f"{EXPECTED} with a product of {n_inputs}."
-        )
-
-
-def is_positive_integer(number: object) -> bool:
-    """Whether an object is a positive integer."""
-    return isinstance(number, Integral) and int(number) > 0
-
-
-def _is_shape(shape: object) -> bool:
-    if not isinstance(shape, Sequence) or not all(map(is_positive_integer, shape)):
-        return False
-    return len(shape) == 2 or (len(shape) == 3 and shape[2] == 3)
-
 
 Box = tuple[float, float, float, float]
 
@@ -155,12 +123,6 @@ def _codes(model: Hierarchy) -> list[Array | None]:
 def _strongest(features: Array, codes: Array | None, limit: int) -> Array:
     """Return the strongest features, in their order."""
     return features[np.sort(np.argsort(-strengths(features, codes), kind="stable")[:limit])]
-
-
-def strengths(features: Array, codes: Array | None) -> Array:
-    """Return the norm of each feature, times its mean weight in the codes if there are codes."""
-    norms = np.linalg.norm(features, axis=1)
-    return norms if codes is None else norms * np.abs(codes).mean(axis=0)
 
 
 def _title(layer: int, features: Array, n_shown: int) -> str:
