@@ -18,3 +18,9 @@ def part_shares(model: Factorization, layer: int) -> Array:
     added = contributions(model._learned, layer)
     totals = added.sum(axis=1, keepdims=True)
     return np.asarray(added / np.where(totals > 0, totals, 1))
+
+
+def codes_of_layers(model: Factorization) -> list[Array | None]:
+    """Return the codes of the training rows at every layer, None for layers without codes."""
+    missing = len(model.features_) - len(model.codes_)
+    return [*[None] * missing, *model.codes_]
