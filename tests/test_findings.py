@@ -1,7 +1,6 @@
 """The findings of a fit, in words."""
 
 import numpy as np
-import pytest
 from sklearn.metrics import roc_auc_score
 
 from catalogue import data

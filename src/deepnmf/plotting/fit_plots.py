@@ -177,8 +177,9 @@ def _scatter_values(figure: "Figure", panel: "Axes", points: Array, values: Arra
     order = np.argsort(np.abs(np.nan_to_num(values)), kind="stable")
     signed = bool(np.nanmin(values, initial=0.0) < 0)
     largest = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
-    limits = {"cmap": DIVERGING if signed else SEQUENTIAL, "vmin": -largest if signed else 0.0, "vmax": largest}
-    drawn = panel.scatter(*points[order].T, c=values[order], s=14, linewidth=0, **limits)
+    colors, lowest = (DIVERGING, -largest) if signed else (SEQUENTIAL, 0.0)
+    x, y = points[order].T
+    drawn = panel.scatter(x, y, c=values[order], cmap=colors, vmin=lowest, vmax=largest, s=14, linewidth=0)
     bar = figure.colorbar(drawn, ax=panel, shrink=0.7)
     bar.set_label(label, fontsize=LABEL_SIZE)
     bar.ax.tick_params(labelsize=LABEL_SIZE)

@@ -1,6 +1,7 @@
 """The figure of the hierarchy: wholes above, parts below, lines as wide as their shares."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 PAGE_WIDTH = 7.0  # inches, the width of the text on a page
 LARGEST_CELL = 0.85  # height of a square cell
 LINK_HEIGHT = 0.75  # between two layers
-TITLE_HEIGHT = 0.24
+TITLE_WIDTH = 0.62  # at the left of each row
 NUMBER_HEIGHT = 0.14
 GAP = 0.08
 MARGIN = 0.08
@@ -51,7 +52,7 @@ def plot_hierarchy(
         Names of the input features, of which the heaviest are shown; by default the columns of the data frame of the
         fit. Without names and shape, features are curves over the input features.
     max_features : int, default=8
-        The number of features of the top layer; lower layers have at most twice as many.
+        The number of features of the top layer; lower layers have at most twice as many, or as many if they are words.
 
     Returns
     -------
@@ -64,22 +65,22 @@ def plot_hierarchy(
     >>> from deepnmf import DeepNMF, plot_hierarchy
     >>> model = DeepNMF((40, 10), random_state=0, max_iter=20, tol=0).fit(load_digits().data / 16)
     >>> (panel,) = plot_hierarchy(model, image_shape=(8, 8)).axes
-    >>> [text.get_text() for text in panel.texts][0]
-    'layer 2: 8 of 10 features'
+    >>> panel.texts[0].get_text().splitlines()
+    ['layer 2', '8 of 10']
     """
     from matplotlib.figure import Figure  # noqa: PLC0415 - so that importing deepnmf is fast
 
     check_is_fitted(model)
     check_max_features(max_features)
     drawing = VectorDrawing.of(model.features_, image_shape, names_for(model, feature_names))
-    rows = _arranged(model, max_features, drawing.aspect)
+    rows = _arranged(model, max_features, drawing)
     height = max(row.bottom for row in rows) + MARGIN
     figure = Figure(figsize=(PAGE_WIDTH, height))
     panel = figure.add_axes((0, 0, 1, 1), frameon=False, xticks=[], yticks=[], autoscale_on=False)
     panel.set(xlim=(0, PAGE_WIDTH), ylim=(height, 0))
     for row in rows:
         _draw_row(panel, row, model.features_[row.layer], drawing)
-    for above, below in zip(rows, rows[1:], strict=False):
+    for above, below in pairwise(rows):
         _draw_links(panel, above, below, part_shares(model, above.layer), model.factors_[above.layer])
     return figure
 
@@ -95,15 +96,15 @@ class _Row(NamedTuple):
     bottom: float
 
 
-def _arranged(model: Factorization, most: int, aspect: float) -> list[_Row]:
+def _arranged(model: Factorization, most: int, drawing: VectorDrawing) -> list[_Row]:
     """Arrange the layers from the top down; parts are placed below the wholes that they are in."""
-    codes = codes_of_layers(model)
-    top = len(model.features_) - 1
+    codes, aspect = codes_of_layers(model), drawing.aspect
+    top, most_parts = len(model.features_) - 1, most if drawing.names is not None else 2 * most
     rows = [_row(top, strongest(model.features_[top], codes[top], most), MARGIN, aspect)]
     for layer in reversed(range(top)):
         above = rows[-1]
         shares = part_shares(model, layer + 1)[above.features]
-        parts = _parts_of(shares, 2 * most)
+        parts = _parts_of(shares, most_parts)
         weights = shares[:, parts]
         centers = (weights * above.centers[:, None]).sum(axis=0) / np.maximum(weights.sum(axis=0), 1e-300)
         rows.append(_row(layer, parts[np.argsort(centers, kind="stable")], above.bottom + LINK_HEIGHT, aspect))
@@ -111,11 +112,10 @@ def _arranged(model: Factorization, most: int, aspect: float) -> list[_Row]:
 
 
 def _row(layer: int, features: Array, top: float, aspect: float) -> _Row:
-    cell = (PAGE_WIDTH - 2 * MARGIN) / max(len(features), 1)
+    cell = (PAGE_WIDTH - TITLE_WIDTH - MARGIN) / max(len(features), 1)
     width = min(cell - GAP, LARGEST_CELL * np.sqrt(aspect))
-    centers = MARGIN + cell * (np.arange(len(features)) + 0.5)
-    start = top + TITLE_HEIGHT
-    return _Row(layer, features, centers, width, start, start + width / aspect + NUMBER_HEIGHT)
+    centers = TITLE_WIDTH + cell * (np.arange(len(features)) + 0.5)
+    return _Row(layer, features, centers, width, top, top + width / aspect + NUMBER_HEIGHT)
 
 
 def _parts_of(shares: Array, most: int) -> Array:
@@ -128,9 +128,8 @@ def _parts_of(shares: Array, most: int) -> Array:
 
 def _draw_row(panel: "Axes", row: _Row, features: Array, drawing: VectorDrawing) -> None:
     shown = f"{len(row.features)} of " if len(row.features) < len(features) else ""
-    count = "1 feature" if len(features) == 1 else f"{len(features)} features"
-    title = f"layer {row.layer + 1}: {shown}{count}"
-    panel.text(MARGIN, row.top - 0.08, title, fontsize=8, va="bottom", zorder=5, backgroundcolor="white")
+    title = f"layer {row.layer + 1}\n{shown}{len(features)}"
+    panel.text(MARGIN, row.top, title, fontsize=7.5, va="top", zorder=5)
     for feature, center in zip(row.features, row.centers, strict=True):
         left, bottom = center - row.width / 2, row.bottom - NUMBER_HEIGHT
         panel.fill_between([left, left + row.width], row.top, row.bottom, color="white", zorder=2, linewidth=0)

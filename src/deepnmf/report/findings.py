@@ -217,9 +217,13 @@ def _next_step(evaluation: Evaluation, sizes: Sequence[int], wasted: Sequence[in
         return "Try smaller layers", _sizes_text(model, smaller)
     if shares[0] < WEAK:
         larger = tuple(2 * size for size in sizes)
-        return "Most of the variation is left: try more features, or another scale of the data", _sizes_text(model, larger)
+        return "Most of the variation is left: try more features, or another scale of the data", _sizes_text(
+            model, larger
+        )
     if len(shares) > 1 and shares[-1] < WEAK_TOP * shares[0]:
-        return "Much is lost on the way to the top: try a larger top layer", _sizes_text(model, (*sizes[:-1], 2 * sizes[-1]))
+        return "Much is lost on the way to the top: try a larger top layer", _sizes_text(
+            model, (*sizes[:-1], 2 * sizes[-1])
+        )
     return "To choose the sizes from the data", "deepnmf.select_layers(model, X)"
 
 
