@@ -1,28 +1,31 @@
 """The findings of a fit, in words."""
 
 import numpy as np
-import pytest
 from sklearn.metrics import roc_auc_score
 
 from catalogue import data
 from deepnmf import NMF, DeepNMF, MultilayerNMF
 from deepnmf.plotting.sample_groups import label_groups
-from deepnmf.report.display import Curves, Pictures, Words
+from deepnmf.report.display_choice import ShownAs
 from deepnmf.report.evaluation import Evaluation
-from deepnmf.report.findings import findings, separations
+from deepnmf.report.findings import class_areas, findings
 
 NAMES = tuple(f"gene {j}" for j in range(24))
 
 
-def test_separations_are_the_areas_under_the_curves():
+def found_in(model, X, y=None, class_names=None, **shown):
+    evaluation = Evaluation.of(model, X, y, class_names)
+    return tuple(map(str, findings(evaluation, ShownAs(**shown).display(evaluation))))
+
+
+def test_areas_are_those_under_the_curves():
     rng = np.random.default_rng(0)
     codes, y = rng.integers(0, 5, (80, 6)).astype(float), np.arange(80) % 4 - 1  # ties, and class -1 is unknown
     known = y >= 0
-    found = {one.group: one for one in separations(codes, label_groups(y, 80))}
+    areas = class_areas(codes, label_groups(y, 80))
     for label in range(3):
-        areas = [roc_auc_score(y[known] == label, code) for code in codes[known].T]
-        assert found[str(label)].feature == int(np.argmax(areas))
-        assert found[str(label)].auc == pytest.approx(max(areas))
+        expected = [roc_auc_score(y[known] == label, code) for code in codes[known].T]
+        np.testing.assert_allclose(areas[:, label], expected)
 
 
 def test_sentences_name_shares_features_inputs_and_classes():
@@ -30,38 +33,39 @@ def test_sentences_name_shares_features_inputs_and_classes():
     y = np.repeat([0, 1], 30)
     X = np.random.default_rng(0).gamma(5, size=(60, 2)) * np.eye(2)[y] @ wholes + 0.1 * data()
     model = NMF(2, random_state=0, max_iter=1000).fit(X)
-    found = findings(Evaluation.of(model, X, y, ("left", "right")), Words(NAMES))
-    assert found.explained == f"The 2 features explain {100 * model.score(X):.1f} % beyond the column means."
+    explained, strongest, advice = found_in(model, X, y, ("left", "right"), feature_names=NAMES)
+    assert explained == f"2 features explain {100 * model.score(X):.0f} % of the variation in the data."
     for j, name in enumerate(("left", "right")):
         feature = int(np.argmax(model.components_[:, 12 * j])) + 1
-        assert f"eature {feature} separates {name}" in found.strongest
-    first = found.strongest.partition("(")[2].partition(")")[0].split(", ")
-    assert len({int(name.removeprefix("gene ")) // 12 for name in first}) == 1
-    assert found.advice.startswith("No feature is dead.")
+        sentence = strongest[strongest.index(f"eature {feature} (") :]
+        assert sentence.partition(") ")[2].startswith(f"marks {name} (AUC 1.00)")
+    assert "NMI 1.00" in strongest
+    assert advice == "Every feature is used. To choose the sizes from the data: deepnmf.select_layers(model, X)."
 
 
 def test_sentences_of_a_deep_model_have_every_layer_and_what_is_wasted():
     X = data()
     model = MultilayerNMF((8, 4), random_state=0).fit(X)
-    low, high = (f"{100 * one.explained:.1f} %" for one in model.hierarchy_)
-    found = findings(Evaluation.of(model, X), Pictures((4, 6)))
-    assert found.explained == f"Layer 1 (8 features) explains {low} beyond the column means, layer 2 (4) {high}."
-    assert found.strongest.startswith("The strongest features of layer 2 are ")
-    assert "separates" not in found.strongest
-    selecting = MultilayerNMF((4, 2), max_iter=1, tol=0).fit(X, factors=[np.eye(4, 24), np.eye(2, 4)])
-    assert "2 copied" in findings(Evaluation.of(selecting, X), Pictures((4, 6))).advice
+    low, high = (f"{100 * one.explained:.0f} %" for one in model.hierarchy_)
+    explained, strongest, _ = found_in(model, X, image_shape=(4, 6))
+    assert explained == f"4 wholes explain {high} of the variation in the data, and the 8 parts below {low}."
+    assert strongest.startswith("Whole ")
+    assert "marks" not in strongest
+    selecting = MultilayerNMF((4, 3), max_iter=1, tol=0).fit(X, factors=[np.eye(4, 24), np.eye(3, 4)])
+    *_, advice = found_in(selecting, X, image_shape=(4, 6))
+    assert advice.startswith("3 of 3 wholes are almost the same as one feature below.")
 
 
 def test_curves_are_named_by_their_peaks_and_counts_by_their_deviance():
     X = np.round(9 * data())
     model = DeepNMF((6, 3), beta_loss="kullback-leibler", random_state=0).fit(X)
-    found = findings(Evaluation.of(model, X), Curves(100.0 * np.arange(24)))
-    assert "% of the deviance, layer 2 (3)" in found.explained
-    strongest = int(found.strongest.partition(" are ")[2].split()[0]) - 1
-    assert f"{strongest + 1} (peak at {100 * int(model.components_[strongest].argmax())})" in found.strongest
+    explained, strongest, _ = found_in(model, X, axis=100.0 * np.arange(24), axis_label="depth (m)")
+    assert "% of the deviance, and the 6 parts below" in explained
+    first = int(strongest.split()[1]) - 1
+    assert f"Whole {first + 1} (peak at {100 * int(model.components_[first].argmax())} m)" in strongest
 
 
 def test_a_fit_that_was_cut_off_is_told_to_go_on():
     X = data()
     model = NMF(4, max_iter=3, tol=0, random_state=0).fit(X)
-    assert "try max_iter=30" in findings(Evaluation.of(model, X), Words(NAMES)).advice
+    assert found_in(model, X, feature_names=NAMES)[2].endswith("let it run longer: max_iter=30.")

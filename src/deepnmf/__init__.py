@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from deepnmf.models.hierarchy import LayerSummary as LayerSummary
     from deepnmf.persistence import ModelFileError as ModelFileError
     from deepnmf.plotting import plot_codes as plot_codes
+    from deepnmf.plotting import plot_components as plot_components
     from deepnmf.plotting import plot_hierarchy as plot_hierarchy
     from deepnmf.plotting import plot_loss as plot_loss
     from deepnmf.preprocessing import ImageGradientOrientations as ImageGradientOrientations
@@ -34,6 +35,7 @@ _HOMES = {
     "Selection": "selection",
     "fit_anndata": "annotated",
     "plot_codes": "plotting",
+    "plot_components": "plotting",
     "plot_hierarchy": "plotting",
     "plot_loss": "plotting",
     "select_layers": "selection",

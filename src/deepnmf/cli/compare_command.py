@@ -28,7 +28,7 @@ from deepnmf.cli.options import (
 )
 from deepnmf.cli.output import Messages, messages_for, print_hierarchy, print_scores
 from deepnmf.cli.result_writer import atomic_folder, write_json, write_table
-from deepnmf.cli.results import TimedFit, command_line, display_for, evaluate, fit_model, versions, write_recipe
+from deepnmf.cli.results import TimedFit, command_line, evaluate, fit_model, shown_as, versions, write_recipe
 
 if TYPE_CHECKING:
     from deepnmf.reading import Dataset, Scaling
@@ -154,8 +154,7 @@ def _write(
     scores = {model.name: model.evaluation.scores for model in compared}
     title = f"Models compared on {data.description.partition(':')[0]}"
     with atomic_folder(folder) as temporary:
-        display = display_for(fits[0].model, data)
-        write_compared_models(compared, temporary / PAGE, display, title=title, command=command_line())
+        write_compared_models(compared, temporary / PAGE, shown_as(data), title=title, command=command_line())
         rows = [{"model": name, **asdict(score)} for name, layers in scores.items() for score in layers]
         write_table(temporary / SCORES, {heading: [row[heading] for row in rows] for heading in rows[0]})
         write_json(temporary / SETTINGS, _settings(fits, scores, data))

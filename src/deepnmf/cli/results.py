@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from deepnmf.objective.divergences import Divergence
     from deepnmf.reading import Dataset, Recipe, Scaling
     from deepnmf.report import LayerScore
-    from deepnmf.report.display import Display
+    from deepnmf.report.display_choice import ShownAs
     from deepnmf.report.evaluation import Evaluation
     from deepnmf.selection import Selection
 
@@ -223,11 +223,12 @@ def versions() -> dict[str, str]:
     return {package.lower(): version for package, version in html_file.versions().items()}
 
 
-def display_for(model: Any, data: "Dataset") -> "Display":
+def shown_as(data: "Dataset") -> "ShownAs":
     """Return how features and samples of the data are drawn."""
-    from deepnmf.report.evaluation import display_for_model
+    from deepnmf.report.display_choice import ShownAs
 
-    return display_for_model(model, data.image_shape, data.feature_names, data.axis)
+    label = "frequency (Hz)" if data.kind == "sounds" else None
+    return ShownAs(data.image_shape, data.feature_names, data.axis, label)
 
 
 def write_report_page(
@@ -239,7 +240,7 @@ def write_report_page(
     write_evaluation(
         evaluation,
         path,
-        display_for(evaluation.model, data),
+        shown_as(data),
         sample_names=data.sample_names,
         grouped=data.groups is not None,
         title=title,

@@ -2,7 +2,8 @@
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -224,12 +225,25 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
 
     def _encoded(self, X: Matrix, layer: int, entry_weight: EntryWeight, **known: Any) -> Array:
         check_is_fitted(self)
-        layer, problem = layer_index(layer, len(self.factors_)), self._problem()
+        layer = layer_index(layer, len(self.factors_))
+        with self._rows(X, entry_weight) as engine:
+            codes = self._learned.encode(engine, layer, **known)
+        return codes if engine.unit == 1 else codes * engine.unit
+
+    def _encoded_layers(self, X: Matrix, **known: Any) -> list[Array]:
+        """Codes of the rows of X at every layer; models that find them together do so once."""
+        check_is_fitted(self)
+        with self._rows(X, None) as engine:
+            codes = self._learned.encode_layers(engine, **known)
+        return codes if engine.unit == 1 else [H * engine.unit for H in codes]
+
+    @contextmanager
+    def _rows(self, X: Matrix, entry_weight: EntryWeight) -> Iterator[Engine]:
+        """Let passes over the rows of X run, in the unit of the fit."""
+        problem = self._problem()
         data = observed(self, problem, X, entry_weight, reset=False)
-        unit = self._learned.unit
         with Workers() as workers:
-            codes = self._learned.encode(rows(problem, data, workers, type(self).__name__, unit), layer, **known)
-        return codes if unit == 1 else codes * unit
+            yield rows(problem, data, workers, type(self).__name__, self._learned.unit)
 
     @offered_if(lambda model: model._problem().projects)
     def project(self, X: Matrix, layer: int = -1) -> Array:
@@ -369,18 +383,28 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         """
         save(self, path)
 
-    def report(self, path: str | os.PathLike[str], X: Matrix, y: Any = None, **content: Any) -> None:
-        """Write what was learned as one HTML page, to walk from wholes to their parts.
+    def report(
+        self, path: str | os.PathLike[str] | None = None, X: Matrix | None = None, y: Any = None, **content: Any
+    ) -> Any:
+        """Make an HTML page of what was learned: findings, the hierarchy, and a map of the samples.
 
         Parameters
         ----------
-        {path}
-        X, y : data to show the model at work on, and labels of its rows, if there are any
+        path : str or path, optional
+            The file; without it the page is only returned.
+        X, y : the data of the page, and labels of its rows, if there are any
         **content : how it is shown, such as ``image_shape=(8, 8)``: see `deepnmf.report.write_report`
+
+        Returns
+        -------
+        Report
+            The page, which shows itself in a notebook.
         """
         import deepnmf  # noqa: PLC0415 - models know nobody above them; the package hands its parts out by name
 
-        deepnmf.report.write_report(self, path, X, y, **content)
+        if X is None:
+            raise TypeError("X is missing: expected the data of the page.")
+        return deepnmf.report.write_report(self, path, X, y, **content)
 
     @property
     def _n_features_out(self) -> int:

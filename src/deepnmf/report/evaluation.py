@@ -1,7 +1,7 @@
 """A fitted model evaluated on data: codes, errors and scores of every layer, and groups of the samples."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any
@@ -16,7 +16,6 @@ from deepnmf.metrics import clustering_accuracy, nmi, sparseness
 from deepnmf.models.factorization import Factorization
 from deepnmf.models.hierarchy import LayerSummary
 from deepnmf.objective.divergences import Divergence
-from deepnmf.plotting.hierarchy_plot import ImageShape, check_image_shape
 from deepnmf.plotting.sample_groups import (
     ClassNames,
     Groups,
@@ -25,7 +24,6 @@ from deepnmf.plotting.sample_groups import (
     label_or_cluster_groups,
     recording_groups,
 )
-from deepnmf.report.display import Curves, Display, Pictures, Words
 
 # ---------------------------------------------------------------------------------- rows of the data
 
@@ -54,6 +52,11 @@ class Rows:
             return np.asarray(X[rows], dtype=np.float64)
         return np.array([np.asarray(X[int(row)]) for row in rows], dtype=np.float64)
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether X is a sparse matrix."""
+        return bool(sparse.issparse(self._X))
+
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Yield all rows, block by block."""
         height = max(1, BLOCK_ENTRIES // self.n_features)
@@ -71,6 +74,32 @@ def _sliceable(X: Any) -> Any:
         return X.tocsr()
     is_array = type(X).__module__.partition(".")[0] in ("numpy", "h5py", "zarr", "dask")
     return X if is_array else np.asarray(X, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class ColumnStatistics:
+    """Means, standard deviations and sums of the columns over the observed entries."""
+
+    means: Array
+    deviations: Array
+    sums: Array
+
+    @classmethod
+    def of(cls, rows: Rows) -> "ColumnStatistics":
+        """Compute them in one pass over X."""
+        counts, sums, squares = (np.zeros(rows.n_features) for _ in range(3))
+        for _, X in rows.blocks():
+            counts += np.count_nonzero(~np.isnan(X), axis=0)
+            sums += np.nansum(X, axis=0)
+            squares += np.nansum(np.square(X), axis=0)
+        means = sums / np.maximum(counts, 1)
+        variances = (squares / np.maximum(counts, 1) - means**2).clip(0)
+        return cls(means, np.sqrt(variances), sums)
+
+    @property
+    def shares(self) -> Array:
+        """The share of each column in the sum of the data."""
+        return self.sums / (self.sums.sum() or 1.0)
 
 
 @dataclass(frozen=True)
@@ -183,7 +212,7 @@ def layer_scores(model: Factorization, X: Matrix, y: Any = None, *, groups: Any 
 def encode_layers(model: Factorization, X: Matrix, groups: Any = None) -> list[Array]:
     """Return the codes of X at every layer, the lowest first; models that pool do so within the groups."""
     options = {} if groups is None or "groups" not in signature(model.encode).parameters else {"groups": groups}
-    return [np.asarray(model.encode(X, layer, **options)) for layer in range(len(model.features_))]
+    return [np.asarray(codes) for codes in model._encoded_layers(X, **options)]
 
 
 def scores_of(
@@ -226,6 +255,7 @@ class Evaluation:
     codes: list[Array]
     scores: list[LayerScore]
     divergences: Divergences
+    columns: ColumnStatistics
     groups: Groups
     labels: Groups | None
 
@@ -244,6 +274,7 @@ class Evaluation:
             codes=codes,
             scores=scores_of(model, codes, divergences, labels),
             divergences=divergences,
+            columns=ColumnStatistics.of(rows),
             groups=labels or recordings or label_or_cluster_groups(None, codes[-1]),
             labels=labels,
         )
@@ -270,39 +301,3 @@ def check_model(model: Any) -> Factorization:
         raise TypeError(f"model is of type {type(model).__name__}: expected a fitted model of deepnmf.")
     check_is_fitted(model)
     return model
-
-
-def display_for_model(
-    model: Factorization,
-    image_shape: ImageShape | None = None,
-    feature_names: Sequence[str] | None = None,
-    axis: Any = None,
-) -> Display:
-    """Choose pictures if there is a shape, curves if there is an axis, words if inputs have names, otherwise curves."""
-    n_inputs = model.features_[0].shape[1]
-    check_image_shape(image_shape, n_inputs)
-    if image_shape is not None:
-        return Pictures(tuple(map(int, image_shape)))
-    if axis is not None:
-        return Curves(_check_axis(axis, n_inputs))
-    names = getattr(model, "feature_names_in_", None) if feature_names is None else feature_names
-    if names is not None:
-        return Words(check_names(names, n_inputs, "feature_names", "input feature"))
-    return Curves(np.arange(n_inputs, dtype=np.float64))
-
-
-def check_names(names: Sequence[str], count: int, parameter: str, what: str) -> list[str]:
-    """Return the names as text; raise an error if their number is wrong."""
-    texts = [str(name) for name in names]
-    if len(texts) != count:
-        raise ValueError(f"{parameter} has {len(texts)} names: expected {count}, one per {what}.")
-    return texts
-
-
-def _check_axis(axis: Any, n_inputs: int) -> Array:
-    values = np.asarray(axis, dtype=np.float64)
-    if values.shape != (n_inputs,) or not np.isfinite(values).all():
-        raise ValueError(
-            f"axis has shape {values.shape}: expected {n_inputs} finite numbers, the position of each input feature."
-        )
-    return values

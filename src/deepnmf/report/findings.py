@@ -1,200 +1,246 @@
-"""What a fit has found, in three plain sentences: what layers explain, which features are strongest, what to try next.
+"""What a fit has found, in plain words: what layers explain, what marks the classes, and what to try next.
 
 Features are numbered from 1 here, as on pages, in files and in the terminal.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
 
 from deepnmf.arrays import Array
-from deepnmf.plotting.hierarchy_plot import strengths
+from deepnmf.models.factorization import Factorization
+from deepnmf.models.hierarchy import LARGE_SHARE
 from deepnmf.plotting.sample_groups import Groups
-from deepnmf.report.display import Curves, Display, Words
+from deepnmf.report.display import Display
 from deepnmf.report.evaluation import Evaluation
+from deepnmf.report.layer_data import LayerFeatures, ranked_layers
 
-MOST_NAMED_FEATURES = 3
-MOST_NAMED_INPUTS = 3
-RELEVANCE = 0.6  # pyLDAvis's λ: an input is named by its weight, and by its weight beside that in other features
-SEPARATING = 0.8  # the least area under the curve of a feature that is said to separate a class
+MARKED = 0.9  # the area under the ROC curve above which a feature is enough for a class
+LEAST_AREA = 0.75  # the area from which on a feature is said to mark a class
+MOST_NAMED = 3
+FEW_CLASSES = 12
 WEAK, WEAK_TOP = 0.1, 0.5  # explained by the lowest layer, and by the top layer beside the lowest one
 
 
+class Piece(NamedTuple):
+    """A piece of a sentence: text, the address of its evidence in the page if it is a link, or code."""
+
+    text: str
+    link: str | None = None
+    is_code: bool = False
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding: a heading of a few words, and its sentences in pieces."""
+
+    heading: str
+    pieces: tuple[Piece, ...]
+
+    def __str__(self) -> str:
+        """The sentences without links."""
+        return "".join(piece.text for piece in self.pieces)
+
+
 class Findings(NamedTuple):
-    """Three sentences about a fitted model."""
+    """Three findings about a fitted model."""
 
-    explained: str
-    strongest: str
-    advice: str
-
-
-class Separation(NamedTuple):
-    """The feature whose codes separate a class best: the share of pairs of samples that it orders correctly."""
-
-    feature: int
-    group: str
-    auc: float
+    explained: Finding
+    strongest: Finding
+    advice: Finding
 
 
 def findings(evaluation: Evaluation, display: Display) -> Findings:
-    """Return the findings of a model that was evaluated on data.
+    """Return what a model that was evaluated on data has found.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> from deepnmf import NMF
-    >>> from deepnmf.report.display import Words
+    >>> from deepnmf.report.display_choice import ShownAs
     >>> iris = load_iris()
     >>> model = NMF(2, random_state=0).fit(iris.data)
-    >>> found = findings(Evaluation.of(model, iris.data, iris.target, iris.target_names), Words(iris.feature_names))
-    >>> found.explained
-    'The 2 features explain 97.7 % beyond the column means.'
+    >>> evaluation = Evaluation.of(model, iris.data, iris.target, iris.target_names)
+    >>> found = findings(evaluation, ShownAs(feature_names=iris.feature_names).display(evaluation))
+    >>> str(found.explained)
+    '2 features explain 98 % of the variation in the data.'
     """
-    return Findings(explained_text(evaluation), strongest_text(evaluation, display), advice_text(evaluation))
+    top = ranked_layers(evaluation)[-1]
+    titles = display.titles(np.asarray(evaluation.model.features_[-1], dtype=np.float64))
+    features = _Named(evaluation.depth, titles)
+    return Findings(
+        Finding("How much is explained", tuple(_explained(evaluation))),
+        Finding("What stands out", tuple(_outstanding(evaluation, top, features))),
+        Finding("What to try next", tuple(_advice(evaluation))),
+    )
 
 
-# ------------------------------------------------------------------------------------ what is explained
+def layer_noun(layer: int, depth: int) -> str:
+    """Return what a feature of a layer is called: features of the top layer are wholes, those of the lowest parts."""
+    if depth == 1:
+        return "feature"
+    return "whole" if layer == depth - 1 else "part" if layer == 0 else f"layer-{layer + 1} feature"
 
 
-def explained_text(evaluation: Evaluation) -> str:
-    """Say how much each layer explains, beyond what."""
-    shares = [f"{100 * score.explained:.1f} %" for score in evaluation.scores]
-    beyond = "beyond the column means" if evaluation.loss.is_squared_error else "of the deviance"
-    first, *above = evaluation.scores
-    if not above:
-        return f"The {_features(first.size)} {'explains' if first.size == 1 else 'explain'} {shares[0]} {beyond}."
-    others = [f"layer {one.layer} ({one.size}) {share}" for one, share in zip(above, shares[1:], strict=True)]
-    return f"Layer 1 ({_features(first.size)}) explains {shares[0]} {beyond}, {_joined(others)}."
+def counted(count: int, noun: str) -> str:
+    """Return a number and a noun, in the plural where needed."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def _features(size: int) -> str:
-    return "1 feature" if size == 1 else f"{size} features"
+def percent(share: float) -> str:
+    """Return a share in percent, without digits that do not count."""
+    return f"{100 * share:.1f} %" if abs(share) < 0.1 else f"{100 * share:.0f} %"
 
 
-# --------------------------------------------------------------------------------- the strongest features
+class _Named(NamedTuple):
+    """The features of the top layer, with their titles."""
+
+    depth: int
+    titles: list[str]
+
+    def pieces(self, feature: int, capital: bool = False) -> Iterator[Piece]:
+        noun = layer_noun(self.depth - 1, self.depth)
+        name = f"{noun.capitalize() if capital else noun} {feature + 1}"
+        yield Piece(name, f"#/{self.depth}.{feature + 1}")
+        if self.titles[feature]:
+            yield Piece(f" ({self.titles[feature]})")
 
 
-def strongest_text(evaluation: Evaluation, display: Display) -> str:
-    """Name the strongest features of the top layer by their inputs, and the classes that features separate."""
-    C, H = evaluation.model.features_[-1], evaluation.codes[-1]
-    strength = strengths(C, H)
-    total = float(strength.sum())
-    if total == 0:
-        return "No feature of the top layer is used."
-    order = np.argsort(-strength, kind="stable")[:MOST_NAMED_FEATURES]
-    order = order[strength[order] > 0]
-    named = [f"{j + 1}{_in_brackets(input_names(C, strength, j, display))}" for j in order.tolist()]
-    share = f": {100 * float(strength[order].sum()) / total:.0f} % of the reconstruction" if len(order) < len(C) else ""
-    top = f" of layer {evaluation.depth}" if evaluation.depth > 1 else ""
-    subject, verb = ("feature", "is") if len(order) == 1 else ("features", "are")
-    text = f"The strongest {subject}{top} {verb} {_joined(named)}{share}."
-    if evaluation.labels is None:
-        return text
-    return f"{text} {_separation_text(separations(H, evaluation.labels))}"
+# --------------------------------------------------------------------------------- how much is explained
 
 
-def input_names(features: Array, strength: Array, j: int, display: Display) -> list[str]:
-    """Name the most relevant inputs of a feature, or the peak of its curve; pictures have no names."""
-    if isinstance(display, Curves):
-        return [f"peak at {display.axis[np.abs(features[j]).argmax()]:g}"]
-    if not isinstance(display, Words):
-        return []
-    order = np.argsort(-relevance(features, strength)[j], kind="stable")[:MOST_NAMED_INPUTS]
-    return [str(display.names[i]) for i in order if features[j, i]]
+def _explained(evaluation: Evaluation) -> Iterator[Piece]:
+    depth = evaluation.depth
+    what = "variation in the data" if evaluation.loss.is_squared_error else "deviance"
+    *lower, top = (score.explained for score in evaluation.scores)
+    noun, size = layer_noun(depth - 1, depth), evaluation.scores[-1].size
+    yield Piece(f"{counted(size, noun)} explain{'s' if size == 1 else ''} ")
+    yield Piece(percent(top), "#training")
+    yield Piece(f" of the {what}")
+    for layer in reversed(range(len(lower))):
+        yield Piece(
+            f"{',' if layer else ', and'} the {counted(evaluation.scores[layer].size, layer_noun(layer, depth))} "
+        )
+        yield Piece("below " if layer == depth - 2 else "")
+        yield Piece(percent(lower[layer]), "#training")
+    yield Piece(".")
 
 
-def relevance(features: Array, strength: Array) -> Array:
-    """φ^λ (φ/p)^(1-λ), by which pyLDAvis orders words; φ are the shares of inputs in a feature, p those in all.
+# ------------------------------------------------------------------------------------- what stands out
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> relevance(np.array([[0.6, 0.4, 0.0], [0.6, 0.0, 0.4]]), np.ones(2)).argmax(axis=1)
-    array([1, 2])
+
+def class_areas(codes: Array, groups: Groups) -> Array:
+    """Return the area under the ROC curve of each feature (rows) for each class (columns) against the others.
+
+    It is the probability that a sample of the class has a larger code than a sample of another class.
     """
-    sizes = np.abs(np.asarray(features, dtype=np.float64))
-    totals = sizes.sum(axis=1, keepdims=True)
-    shares = sizes / np.where(totals > 0, totals, 1)
-    common = strength @ shares / (float(strength.sum()) or 1.0)
-    return np.asarray(shares * np.where(common > 0, common, 1) ** (RELEVANCE - 1))
+    known = groups.known
+    ranks = rankdata(codes[known], axis=0)
+    members = np.equal.outer(groups.places[known], np.arange(len(groups.names))).astype(np.float64)
+    n_in = members.sum(axis=0)
+    n_out = len(known) - n_in
+    above = ranks.T @ members - n_in * (n_in + 1) / 2
+    return np.divide(above, n_in * n_out, out=np.full(above.shape, 0.5), where=n_in * n_out > 0)
 
 
-def separations(codes: Array, labels: Groups) -> list[Separation]:
-    """Return the feature that separates each class from the others best, the clearest first.
-
-    The area under the curve of a feature and a class is the share of pairs, of a sample of the class and another one,
-    in which the sample of the class has the larger code; it follows from the ranks of the codes.
-    """
-    places = labels.places[labels.known]
-    ranks = rankdata(codes[labels.known], axis=0)
-    members = places[None] == np.arange(len(labels.names))[:, None]
-    inside = members.sum(axis=1, keepdims=True)
-    outside = members.shape[1] - inside
-    pairs = np.where(inside * outside > 0, inside * outside, 1)
-    areas = np.where(inside * outside > 0, (members @ ranks - inside * (inside + 1) / 2) / pairs, 0.0)
-    best = areas.argmax(axis=1).tolist()
-    found = [Separation(*one) for one in zip(best, labels.names, areas.max(axis=1).tolist(), strict=True)]
-    return sorted(found, key=lambda one: -one.auc)
+def _outstanding(evaluation: Evaluation, top: LayerFeatures, features: _Named) -> Iterator[Piece]:
+    if evaluation.labels is None or len(evaluation.labels.names) < 2:
+        yield from _strongest(top, features)
+        return
+    areas = class_areas(evaluation.codes[-1], evaluation.labels)
+    yield from _marked_classes(areas, evaluation.labels.names, features)
+    nmi = evaluation.scores[-1].nmi
+    yield Piece(" Clusters of the codes agree with the classes at NMI ")
+    yield Piece(f"{nmi:.2f}" if nmi is not None else "–", "#training")
+    yield Piece(".")
 
 
-def _separation_text(found: Sequence[Separation]) -> str:
-    clear = [one for one in found if one.auc >= SEPARATING]
-    if not clear:
-        return "No feature separates a class from the others by itself."
-    shown = clear[:MOST_NAMED_FEATURES]
-    pairs = _joined([f"feature {one.feature + 1} separates {_class_name(one.group)}" for one in shown])
-    areas = ", ".join(f"{one.auc:.2f}" for one in shown)
-    return f"F{pairs[1:]} from the other classes (AUC {areas})."
+def _marked_classes(areas: Array, names: Sequence[str], features: _Named) -> Iterator[Piece]:
+    """Name the classes that single features mark best, and one that none does."""
+    best, winners = areas.max(axis=0), areas.argmax(axis=0)
+    order = np.argsort(-best, kind="stable")
+    shown = [label for label in order[:MOST_NAMED].tolist() if best[label] >= LEAST_AREA]
+    for place, label in enumerate(shown):
+        yield Piece("" if place == 0 else " and " if place == len(shown) - 1 else ", ")
+        yield from features.pieces(int(winners[label]), capital=place == 0)
+        yield Piece(f" marks {_class_name(names[label])} (AUC {best[label]:.2f})")
+    if not shown:
+        yield Piece("No feature marks a class by itself")
+    yield Piece(".")
+    if len(names) > FEW_CLASSES:
+        n_marked = int(np.count_nonzero(best > MARKED))
+        yield Piece(f" One feature is enough for {n_marked} of {len(names)} classes (AUC above {MARKED}).")
+    elif shown and best.min() < LEAST_AREA:
+        yield Piece(f" No feature marks {_class_name(names[int(best.argmin())])} (at best {best.min():.2f}).")
 
 
 def _class_name(name: str) -> str:
     return f"class {name}" if name.lstrip("-").isdigit() else name
 
 
-# ----------------------------------------------------------------------------------------- what to try next
+def _strongest(top: LayerFeatures, features: _Named) -> Iterator[Piece]:
+    """Name the strongest features and their shares."""
+    shown = top.shown[:MOST_NAMED]
+    for place, feature in enumerate(shown):
+        yield Piece("" if place == 0 else " and " if place == len(shown) - 1 else ", ")
+        yield from features.pieces(int(feature), capital=place == 0)
+    yield Piece(
+        f" {'carries' if len(shown) == 1 else 'carry'} {percent(float(top.shares[shown].sum()))} of the weight."
+    )
 
 
-def advice_text(evaluation: Evaluation) -> str:
-    """Say what is dead or copied, and what to try next."""
-    return f"{_waste_text(evaluation)} {_next_step(evaluation)}"
+# ------------------------------------------------------------------------------------ what to try next
 
 
-def _waste_text(evaluation: Evaluation) -> str:
-    dead = sum(evaluation.model.n_dead_)
-    copies = sum(one.copies for one in evaluation.hierarchy)
-    if not dead and not copies:
-        return "No feature is dead or a copy." if evaluation.hierarchy else "No feature is dead."
-    found = [f"{dead} dead" if dead else "", f"{copies} copied from one feature below" if copies else ""]
-    size = sum(score.size for score in evaluation.scores)
-    return f"Of {_features(size)}, {_joined([text for text in found if text])}."
+def _advice(evaluation: Evaluation) -> Iterator[Piece]:
+    sizes, dead = [score.size for score in evaluation.scores], evaluation.model.n_dead_
+    copies = [summary.copies for summary in evaluation.hierarchy] or [0] * len(sizes)
+    yield from _unused(dead, copies, sizes)
+    text, code = _next_step(evaluation, sizes, [d + c for d, c in zip(dead, copies, strict=True)])
+    yield Piece(f" {text}: ")
+    yield Piece(code, None, True)
+    yield Piece(".")
 
 
-def _next_step(evaluation: Evaluation) -> str:
-    """Return the advice for the first trouble that is found."""
-    model, scores = evaluation.model, evaluation.scores
+def _next_step(evaluation: Evaluation, sizes: Sequence[int], wasted: Sequence[int]) -> tuple[str, str]:
+    """Return the advice for the first trouble that is found, and the code that follows it."""
+    model, shares = evaluation.model, [score.explained for score in evaluation.scores]
     if model.stop_reason_ == "max_iter":
-        return f"The fit ended at max_iter={model.max_iter}: try max_iter={10 * model.max_iter}."
-    poor = [one for one in evaluation.hierarchy if one.is_poor]
-    if poor:
-        useful = max(1, poor[0].size - poor[0].dead - poor[0].copies)
-        return f"Try a smaller layer {poor[0].layer}, such as {useful} instead of {poor[0].size}."
-    if scores[0].explained < WEAK:
-        return "The data vary mostly in ways that these features do not have: try more features, or another scale."
-    if len(scores) > 1 and scores[-1].explained < WEAK_TOP * scores[0].explained:
-        size = scores[-1].size
-        return f"Much is lost on the way to the top: try a larger top layer, such as {2 * size} instead of {size}."
-    return "To compare other sizes, use select_layers or deepnmf choose."
+        return "The fit had not converged; let it run longer", f"max_iter={10 * model.max_iter}"
+    smaller = tuple(size - count for size, count in zip(sizes, wasted, strict=True))
+    if any(count > LARGE_SHARE * size for count, size in zip(wasted, sizes, strict=True)):
+        if len(sizes) > 1 and smaller[-1] < 2:
+            return "One layer may be enough", f"deepnmf.NMF({sizes[-1]})"
+        return "Try smaller layers", _sizes_text(model, smaller)
+    if shares[0] < WEAK:
+        larger = tuple(2 * size for size in sizes)
+        return "Most of the variation is left: try more features, or another scale of the data", _sizes_text(
+            model, larger
+        )
+    if len(shares) > 1 and shares[-1] < WEAK_TOP * shares[0]:
+        return "Much is lost on the way to the top: try a larger top layer", _sizes_text(
+            model, (*sizes[:-1], 2 * sizes[-1])
+        )
+    return "To choose the sizes from the data", "deepnmf.select_layers(model, X)"
 
 
-# ------------------------------------------------------------------------------------------------ words
+def _sizes_text(model: Factorization, sizes: tuple[int, ...]) -> str:
+    name = "layer_sizes" if "layer_sizes" in model.get_params(deep=False) else "n_components"
+    return f"{name}={sizes if len(sizes) > 1 else sizes[0]}"
 
 
-def _in_brackets(names: Sequence[str]) -> str:
-    return f" ({', '.join(names)})" if names else ""
-
-
-def _joined(parts: Sequence[str]) -> str:
-    """Join with commas, and with "and" before the last."""
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+def _unused(dead: Sequence[int], copies: Sequence[int], sizes: Sequence[int]) -> Iterator[Piece]:
+    depth = len(sizes)
+    found = [
+        f"{count} of {counted(sizes[layer], layer_noun(layer, depth))} {'is' if count == 1 else 'are'} {what}"
+        for layer in reversed(range(depth))
+        for count, what in ((dead[layer], "never used"), (copies[layer], "almost the same as one feature below"))
+        if count
+    ]
+    if not found:
+        yield Piece("Every feature is used" + (", and none is a copy of one below." if depth > 1 else "."))
+        return
+    yield Piece(f"{'; '.join(found)}.", "#hierarchy-table")

@@ -95,6 +95,10 @@ class LinearChain:
         codes = self.loss.encode(engine, self.decoder(layer), penalty)
         return self.handed_out(codes, layer)
 
+    def encode_layers(self, engine: Engine) -> list[Array]:
+        """Codes of the engine's rows at every layer, each from a problem of its own."""
+        return [self.encode(engine, layer) for layer in range(self.chain.depth)]
+
     def lower_codes(self, engine: Engine, codes: Array) -> list[Array]:
         """Codes of the training rows below the top, whose own are given as they were fitted: problems of their own."""
         return [self.encode(engine, layer) for layer in range(self.top)]

@@ -55,6 +55,10 @@ class LearnedNetwork:
         *_, codes = encoded_layers(engine, self.factors[: layer + 1], poolings)
         return codes
 
+    def encode_layers(self, engine: Engine, groups: object = None) -> list[Array]:
+        """Codes of the engine's rows at every layer."""
+        return list(encoded_layers(engine, self.factors, poolings_of(self.pool_sizes, groups, engine.n_samples)))
+
     def decode(self, H: Array, layer: int) -> Array:
         """Data that codes of a layer stand for."""
         return H @ self.decoders[layer].astype(H.dtype, copy=False)

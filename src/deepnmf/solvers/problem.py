@@ -40,6 +40,10 @@ class Learned(Protocol):
         """Codes of the engine's rows at a layer, with the factors fixed."""
         ...
 
+    def encode_layers(self, engine: Engine) -> list[Array]:
+        """Codes of the engine's rows at every layer, the lowest first."""
+        ...
+
     def decode(self, H: Array, layer: int) -> Array:
         """Data that codes of a layer stand for."""
         ...

@@ -74,6 +74,10 @@ class LearnedTwoSided:
         codes = encode_two_sided(engine, self.model, self.components)
         return codes if layer == self.top else self.with_lower_codes(codes)[layer]
 
+    def encode_layers(self, engine: Engine) -> list[Array]:
+        """Codes of the engine's rows at every layer."""
+        return self.with_lower_codes(encode_two_sided(engine, self.model, self.components))
+
     def with_lower_codes(self, codes: Array) -> list[Array]:
         """Codes of every layer, from those of the top one."""
         return [codes] if self.is_shallow else self.model.features.trace(codes).values[::-1]
