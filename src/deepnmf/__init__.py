@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from deepnmf.plotting import plot_codes as plot_codes
     from deepnmf.plotting import plot_hierarchy as plot_hierarchy
     from deepnmf.plotting import plot_loss as plot_loss
+    from deepnmf.preprocessing import ColumnScaler as ColumnScaler
     from deepnmf.preprocessing import ImageGradientOrientations as ImageGradientOrientations
     from deepnmf.selection import Candidate as Candidate
     from deepnmf.selection import Consensus as Consensus
@@ -28,6 +29,7 @@ _HOMES = {
     "Candidate": "selection",
     "Consensus": "selection",
     "HierarchyWarning": "models.hierarchy",
+    "ColumnScaler": "preprocessing",
     "ImageGradientOrientations": "preprocessing",
     "LayerSummary": "models.hierarchy",
     "ModelFileError": "persistence",
