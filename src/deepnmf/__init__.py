@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from deepnmf.plotting import plot_components as plot_components
     from deepnmf.plotting import plot_hierarchy as plot_hierarchy
     from deepnmf.plotting import plot_loss as plot_loss
+    from deepnmf.preprocessing import ColumnScaler as ColumnScaler
     from deepnmf.preprocessing import ImageGradientOrientations as ImageGradientOrientations
     from deepnmf.selection import Candidate as Candidate
     from deepnmf.selection import Consensus as Consensus
@@ -29,6 +30,7 @@ _HOMES = {
     "Candidate": "selection",
     "Consensus": "selection",
     "HierarchyWarning": "models.hierarchy",
+    "ColumnScaler": "preprocessing",
     "ImageGradientOrientations": "preprocessing",
     "LayerSummary": "models.hierarchy",
     "ModelFileError": "persistence",

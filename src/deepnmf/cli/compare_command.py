@@ -11,8 +11,10 @@ from deepnmf.cli import model_choice
 from deepnmf.cli.destinations import check_folder
 from deepnmf.cli.exits import CommandError, ExitCode, error_handling
 from deepnmf.cli.options import (
+    Columns,
     DataSource,
     Debug,
+    Drop,
     Input,
     Json,
     Key,
@@ -62,7 +64,9 @@ def compare(
     names: Names = None,
     key: Key = None,
     size: Size = None,
-    scale: Scale = "none",
+    scale: Scale = None,
+    columns: Columns = None,
+    drop: Drop = None,
     seed: Seed = 0,
     overwrite: Overwrite = False,
     json: Json = False,
@@ -77,7 +81,7 @@ def compare(
         sizes = model_choice.parse_layers(layers)
         chosen = model_choice.add_loss(model_choice.parse_settings(settings or []), loss)
         classes = _classes(models, chosen)
-        data, scaling = DataSource(input, labels, names, key, size, scale).read(messages)
+        data, scaling = DataSource(input, labels, names, key, size, scale, columns, drop).read(messages)
         sizes = sizes or model_choice.default_layers(data)
         unfitted = [model_choice.build_model(cls, sizes, _own_settings(cls, chosen), seed) for cls in classes]
         _report_losses(unfitted, chosen, data, messages)

@@ -9,8 +9,10 @@ from deepnmf.cli import model_choice
 from deepnmf.cli.destinations import check_checkpoint, check_folder
 from deepnmf.cli.exits import CommandError, ExitCode, error_handling
 from deepnmf.cli.options import (
+    Columns,
     DataSource,
     Debug,
+    Drop,
     Input,
     Json,
     Key,
@@ -67,7 +69,9 @@ def fit(
     names: Names = None,
     key: Key = None,
     size: Size = None,
-    scale: Scale = "none",
+    scale: Scale = None,
+    columns: Columns = None,
+    drop: Drop = None,
     seed: Seed = 0,
     codes: Codes = None,
     checkpoint: Annotated[
@@ -89,7 +93,7 @@ def fit(
         suffix = _suffix(codes, input)
         chosen = model_choice.add_loss(model_choice.parse_settings(settings or []), loss)
         choice = _ModelChoice(model, model_choice.parse_layers(layers), chosen, seed)
-        data, scaling = DataSource(input, labels, names, key, size, scale).read(messages)
+        data, scaling = DataSource(input, labels, names, key, size, scale, columns, drop).read(messages)
         result = _fit(choice.build(data, messages), data, messages, checkpoint)
         _write(folder, result, data, scaling, suffix, report, messages)
     if result.interrupted:

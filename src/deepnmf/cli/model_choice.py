@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 COUNTS = "The entries are counts: --loss kullback-leibler suits them."
 EXPLAINS_DATA = "With this loss, every layer of deep-nmf explains the data: explains=data."
 LOSSES_OF_CODES = ("frobenius", "kullback-leibler", 2, 1)  # of DeepNMF, if its layers explain codes
+WORDS = {"true": True, "false": False, "none": None}  # in any case
 LARGEST_BOTTOM, DEFAULT_TOP = 100, 10  # sizes of the default layers, where they cannot be chosen from the data
 PARTS_OF_A_FEATURE = 4  # proposed where no layer above was found
 ENTRIES_READ, FEWEST_PASSES = 1e10, 300  # to choose layers: about a minute
@@ -36,11 +37,16 @@ def models_by_name() -> dict[str, type[Any]]:
 
 
 def model_class(name: str) -> type[Any]:
-    """Return the class of a name; the error suggests similar names."""
+    """Return the class of a name in any case, also that of the class; the error suggests similar names."""
     models = models_by_name()
-    if name not in models:
+    places = {_letters(known): known for known in models}
+    if _letters(name) not in places:
         raise CommandError(f"There is no model {name!r}: expected {_suggestions(name, models)}.", ExitCode.USAGE)
-    return models[name]
+    return models[places[_letters(name)]]
+
+
+def _letters(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "")
 
 
 # --------------------------------------------------------------------------------------- parameters
@@ -128,6 +134,8 @@ def suggests_counts(model: Any, settings: Mapping[str, Any], data: "Dataset") ->
 
 
 def _literal(text: str) -> Any:
+    if text.lower() in WORDS:
+        return WORDS[text.lower()]
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
@@ -227,4 +235,7 @@ def default_layers(data: "Dataset") -> tuple[int, int]:
 
 
 def _n_classes(data: "Dataset") -> int:
-    return 0 if data.y is None else len(set(data.y.tolist()) - {-1})
+    if data.y is None:
+        return 0
+    top = data.y if data.y.ndim == 1 else data.y[:, -1]  # the attribute of the top layer
+    return len(set(top.tolist()) - {-1})

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 OnSweep = Callable[[int, float], object]
 OnBytes = Callable[[int, int], object]
+Question = Callable[[str], bool]
 SECONDS_BETWEEN_EVENTS = 1.0
 NARROW = 8  # width of a bar that leaves room for the numbers on a line of 80 characters
 
@@ -51,6 +52,9 @@ class Messages(Protocol):
 
     def activity(self, what: str) -> AbstractContextManager[object]:
         """Show what the command does while it has no progress to report."""
+
+    def question(self) -> "Question | None":
+        """Return how to ask the user a question; None if nobody would answer."""
 
 
 def messages_for(json: bool, quiet: bool) -> Messages:
@@ -91,6 +95,10 @@ class QuietMessages:
     def activity(self, what: str) -> AbstractContextManager[object]:
         """Show nothing."""
         return nullcontext()
+
+    def question(self) -> "Question | None":
+        """Ask nothing."""
+        return None
 
 
 class TerminalMessages(QuietMessages):
@@ -135,6 +143,10 @@ class TerminalMessages(QuietMessages):
                 progress.update(task, completed=sweep, status=f"sweep {sweep}/{max_iter}, loss {loss:.6g}{change}")
 
             yield on_sweep
+
+    def question(self) -> "Question | None":
+        """Ask in a terminal only."""
+        return _confirmed if sys.stdin.isatty() and sys.stdout.isatty() else None
 
     @contextmanager
     def activity(self, what: str) -> Iterator[None]:
@@ -201,6 +213,10 @@ class LossTracker:
 def _echo(sentence: str, err: bool = False) -> None:
     """Print a sentence; names in it may contain control characters."""
     typer.echo(printable(sentence), err=err)
+
+
+def _confirmed(question: str) -> bool:
+    return typer.confirm(printable(question), default=True)
 
 
 def _progress_bar(*columns: Any) -> "Progress":

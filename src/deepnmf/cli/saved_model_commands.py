@@ -10,7 +10,7 @@ from deepnmf.cli.exits import CommandError, ExitCode, error_handling, errors_as
 from deepnmf.cli.options import DataSource, Debug, Input, Json, Key, Labels, ModelPath, Names, Overwrite, Quiet
 from deepnmf.cli.output import messages_for
 from deepnmf.cli.result_writer import atomic_file, write_codes
-from deepnmf.cli.results import SavedModel, encode_layer, evaluate, write_report_page
+from deepnmf.cli.results import MODEL, SavedModel, encode_layer, evaluate, write_report_page
 
 CODE_SUFFIXES = (".csv", ".parquet")
 
@@ -18,9 +18,14 @@ CODE_SUFFIXES = (".csv", ".parquet")
 def transform(
     model: ModelPath,
     input: Input,
-    output: Annotated[Path, typer.Option("--output", "-o", help="File for the codes, .csv or .parquet.")] = Path(
-        "codes.csv"
-    ),
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="File for the codes, .csv or .parquet; by default MODEL-codes-NAME.csv beside the model.",
+        ),
+    ] = None,
     layer: Annotated[
         int | None, typer.Option(min=1, help="Number of the layer, 1 for the lowest; by default the top layer.")
     ] = None,
@@ -34,6 +39,7 @@ def transform(
     """Write the codes of other data, which are read and scaled in the same way as the data of the fit."""
     messages = messages_for(json, quiet)
     with error_handling(messages, debug):
+        output = output or _beside(model, f"codes-{input.resolve().stem}.csv")
         _check_suffix(output)
         check_file(output, overwrite)
         saved = SavedModel.load(model)
@@ -47,6 +53,13 @@ def transform(
         messages.event(
             "result", output=str(output), layer=index + 1, shape=list(codes.shape), exit_code=int(ExitCode.DONE)
         )
+
+
+def _beside(model: Path, name: str) -> Path:
+    """Return a path beside a model; a result folder contains its own files only, and the new one is beside it."""
+    place = (model.parent if model.name == MODEL else model).resolve()
+    base = place.stem if place.is_file() else place.name
+    return place.with_name(f"{base}-{name}")
 
 
 def _check_suffix(output: Path) -> None:

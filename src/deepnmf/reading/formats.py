@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -59,9 +59,9 @@ def read_folder(request: Request) -> Dataset:
 SUFFIXES = {
     ".npy": _format(matrix_files.read_npy, "size"),
     ".npz": _format(matrix_files.read_npz, "labels", "key", "size"),
-    ".csv": _format(delimited.read_delimited, "labels", "names", "size"),
-    ".tsv": _format(delimited.read_delimited, "labels", "names", "size"),
-    ".parquet": _format(tables.read_parquet, "labels", "names", "size"),
+    ".csv": _format(delimited.read_delimited, "labels", "names", "size", "columns", "drop"),
+    ".tsv": _format(delimited.read_delimited, "labels", "names", "size", "columns", "drop"),
+    ".parquet": _format(tables.read_parquet, "labels", "names", "size", "columns", "drop"),
     ".mat": _format(matlab.read_mat, "labels", "key", "size"),
     ".h5ad": _format(hdf5.read_h5ad, "labels"),
     ".jsonl": _format(texts.read_jsonl, "labels", "names"),
@@ -78,8 +78,11 @@ def read(
     names: str | None = None,
     key: str | None = None,
     size: tuple[int, int] | None = None,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
     like: Recipe | None = None,
     on_bytes: OnBytes | None = None,
+    ask: Callable[[str], bool] | None = None,
 ) -> Dataset:
     """Read a file, or a folder of images, texts or sounds.
 
@@ -91,8 +94,8 @@ def read(
         subfolders are classes. Images of 8 and 16 bits become gray levels from 0 to 1; 32-bit integers and floats are
         read as they are stored. Images are rotated according to their EXIF data.
     labels : str, optional
-        The column, field or array of labels. By default ``y`` in ``.npz``, ``gnd`` in ``.mat`` and ``label`` in
-        ``.jsonl``, where they exist.
+        The column, field or array of labels; of a table also several columns, separated by commas. By default ``y`` in
+        ``.npz``, ``gnd`` in ``.mat`` and ``label`` in ``.jsonl``, where they exist.
     names : str, optional
         The column or field of the names of the samples.
     key : str, optional
@@ -100,10 +103,18 @@ def read(
     size : (int, int), optional
         Height and width. Images of a folder are resized to it, by default to 32 x 32 if their sizes differ; rows of a
         file are interpreted as images of this size.
+    columns : sequence of str, optional
+        The columns of a table that are features. By default all columns of numbers and truth values (0 and 1) but
+        labels, names and identifiers; columns of dates and texts are left out, see `Dataset.notes`.
+    drop : sequence of str
+        Columns of a table that are left out.
     like : Recipe, optional
         The recipe of a file read earlier, which determines columns, words, sizes and rates.
     on_bytes : callable, optional
         ``on_bytes(read, total)``, called while a large table is read.
+    ask : callable, optional
+        ``ask(question)``, called if a column of numbers looks like labels; it is used as labels if that is true. By
+        default such a column is a feature, with a warning.
 
     Returns
     -------
@@ -121,7 +132,8 @@ def read(
     >>> data.description
     'rows.npy: 3 samples of 4 features.'
     """
-    request = Request(Path(path), labels, names, key, size, like, on_bytes)
+    chosen = None if columns is None else tuple(columns)
+    request = Request(Path(path), labels, names, key, size, like, on_bytes, chosen, tuple(drop), ask)
     try:
         found = _read(request)
     except ReadingError:
@@ -135,8 +147,8 @@ def read(
 
 def _read(request: Request) -> Dataset:
     chosen = _chosen(request.path)
-    for option in ("labels", "names", "key", "size"):
-        if getattr(request, option) is not None and option not in chosen.options:
+    for option in ("labels", "names", "key", "size", "columns", "drop"):
+        if getattr(request, option) not in (None, ()) and option not in chosen.options:
             raise ReadingError(f"{request.path}: --{option} cannot be used for a {_noun(request.path)}.")
     return chosen.reader(request)
 

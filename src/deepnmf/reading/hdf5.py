@@ -117,7 +117,7 @@ def _read(file: Group, request: Request) -> Dataset:
     y, class_names = _labels(file["obs"], X.shape[0], request)
     return Dataset(
         X,
-        "table",
+        "cells",
         description_of(
             request.path,
             size_text(X, "cell", "gene"),
