@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 UNSAID = (None, "none", 0)  # the defaults of --scale, --seed and others
 SUFFIXES = (".png", ".svg", ".pdf")
 CAPTIONS = (
-    "excess: by how much the error at hidden entries exceeds the smallest one; ±: its standard error",
+    "excess/±: by how many standard errors the error at hidden entries exceeds the smallest one",
     "stability: similarity of the features of two fits, on different halves of the rows",
-    "best: the smallest size whose excess is at most its standard error; min: the smallest error",
+    "best: the smallest size with at most 1 there; min: the smallest error; 1se: the usual rule",
 )
-COLUMNS = ("layer", "size", "excess", "±", "stability", "explained", "dead", "copies", "seconds", "")
+COLUMNS = ("layer", "size", "excess/±", "stability", "explained", "dead", "copies", "")
 
 
 def choose(

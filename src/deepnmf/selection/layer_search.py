@@ -124,8 +124,9 @@ class LayerSearch:
         return found
 
     def table(self) -> list[Candidate]:
-        """A row for each candidate that was tried."""
-        return [row for judge in self.judges if judge.trials for row in candidates(judge.trials, judge.layer)]
+        """A row for each candidate that was tried, by layers."""
+        found = [row for judge in self.judges if judge.trials for row in candidates(judge.trials, judge.layer)]
+        return sorted(found, key=lambda row: row.layer)
 
     def _exists(self, judge: Judge, below: LayerSizes) -> bool:
         """Whether layers must be there, or have shown that they are."""

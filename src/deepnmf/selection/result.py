@@ -146,11 +146,11 @@ def spread_out(sizes: Sequence[int]) -> list[int]:
 def cells(candidate: Candidate, headings: Sequence[str] = HEADINGS) -> tuple[str, ...]:
     """The figures of a candidate as text, by their headings; ± is the standard error of the excess.
 
-    The last one says what it is by the three rules.
+    The last one says what it is by the three rules: the smallest error, the usual rule of one standard error, and ours.
     """
     marks = {
         "min": candidate.is_smallest_error,
-        "usual": candidate.is_within_standard_error,
+        "1se": candidate.is_within_standard_error,
         "best": candidate.is_best,
     }
     texts = {
@@ -159,6 +159,7 @@ def cells(candidate: Candidate, headings: Sequence[str] = HEADINGS) -> tuple[str
         "error": f"{candidate.error:.3g}",
         "excess": f"{candidate.excess:.3g}",
         "±": f"{candidate.excess_error:.2g}",
+        "excess/±": f"{candidate.excess / (candidate.excess_error or 1):.1f}",
         "stability": _number(candidate.stability, ".2f"),
         "silhouette": _number(candidate.silhouette, ".2f"),
         "explained": _number(candidate.explained, ".1%"),
