@@ -264,6 +264,9 @@ def test_only_fitted_models_are_drawn(plot):
 
 
 def test_a_notebook_shows_the_diagram_of_scikit_learn():
-    page = deep_nsnmf()._repr_html_()
+    model = deep_nsnmf()
+    page = model._repr_html_()
     assert "DeepNSNMF" in page
     assert "sk-estimator" in page
+    assert f"<p>{model.n_iter_} sweeps in {model._seconds:.1f} s; the loss no longer decreased. No feature" in page
+    assert " sweeps in " not in DeepNSNMF((2, 1))._repr_html_()

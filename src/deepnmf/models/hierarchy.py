@@ -1,5 +1,6 @@
 """What the hierarchy of a deep model is like: how much each layer explains, and whether its features are of any use."""
 
+import html
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -87,13 +88,14 @@ class LayerSummary:
 
 
 class LayerSummaries:
-    """Gives a model `hierarchy_`, and shows it below the diagram of scikit-learn."""
+    """Gives a model `hierarchy_`, and shows how the fit went below the diagram of scikit-learn."""
 
     features_: list[Array]
     codes_: list[Array]
     _learned: Any
     _explained: Sequence[float] | None = None  # by layer, where the fit has measured it
     _shares_of_squares: Sequence[float] | None = None
+    _seconds: float | None = None  # that the fit took, where it was in this process
 
     @property
     def n_dead_(self) -> list[int]:
@@ -122,12 +124,12 @@ class LayerSummaries:
         ]
 
     def _repr_html_inner(self) -> str:
-        return super()._repr_html_inner() + html_table(getattr(self, "hierarchy_", []))  # type: ignore[misc]
+        return super()._repr_html_inner() + fit_html(self)  # type: ignore[misc]
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
         if "text/html" in bundle:
-            bundle["text/html"] += html_table(getattr(self, "hierarchy_", []))
+            bundle["text/html"] += fit_html(self)
         return bundle
 
 
@@ -209,6 +211,13 @@ def share_of_squares(engine: Engine, error: float) -> float:
 
 # ------------------------------------------------------------------------------------ what a user is shown
 
+STOP_REASONS = {
+    "decrease": "the loss no longer decreased",
+    "optimality": "an optimum was reached",
+    "max_iter": "max_iter was reached",
+    "interrupted": "it was interrupted",
+    "on_sweep": "on_sweep requested it",
+}
 HEADINGS = ("layer", "size", "explained", "dead", "copies", "parts")
 
 
@@ -217,6 +226,18 @@ def cells(summary: LayerSummary) -> tuple[str, ...]:
     explained = "–" if math.isnan(summary.explained) else f"{100 * summary.explained:.1f} %"
     numbers = (summary.layer, summary.size, explained, summary.dead, summary.copies, f"{summary.parts:.1f}")
     return tuple(map(str, numbers))
+
+
+def fit_html(model: Any) -> str:
+    """How the fit went as HTML: how long it took, why it stopped, and what each layer is like; nothing before a fit."""
+    if not hasattr(model, "factors_"):
+        return ""
+    n_iter, dead = model.n_iter_, sum(model.n_dead_)
+    duration = "" if model._seconds is None else f" in {model._seconds:.1f} s"
+    reason = STOP_REASONS.get(model.stop_reason_, model.stop_reason_)
+    stop = f"{n_iter} sweep{'' if n_iter == 1 else 's'}{duration}; {reason}."
+    unused = f" {dead} feature{' is' if dead == 1 else 's are'} dead." if dead else " No feature is dead."
+    return f"<p>{html.escape(stop + unused)}</p>{html_table(getattr(model, 'hierarchy_', []))}"
 
 
 def html_table(hierarchy: Sequence[LayerSummary]) -> str:

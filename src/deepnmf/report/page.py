@@ -11,7 +11,7 @@ import numpy as np
 
 from deepnmf.arrays import Matrix
 from deepnmf.models.factorization import Factorization
-from deepnmf.models.hierarchy import HEADINGS, cells
+from deepnmf.models.hierarchy import HEADINGS, STOP_REASONS, cells
 from deepnmf.plotting.image_shapes import ImageShape, is_positive_integer
 from deepnmf.plotting.sample_groups import ClassNames
 from deepnmf.report.display_choice import ShownAs, check_names
@@ -30,13 +30,6 @@ if TYPE_CHECKING:
     from deepnmf.selection import Selection
 
 SCRIPTS = ("elements.js", "drawing.js", "state.js", "tree.js", "map.js", "charts.js", "views.js", "report.js")
-STOP_REASONS = {
-    "decrease": "the loss no longer decreased",
-    "optimality": "an optimum was reached",
-    "max_iter": "max_iter was reached",
-    "interrupted": "it was interrupted",
-    "on_sweep": "on_sweep requested it",
-}
 
 
 def write_report(
@@ -105,7 +98,7 @@ def write_report(
     command : str, optional
         The command that reproduces the page; by default the page shows Python code.
     seconds : float, optional
-        The duration of the fit, to be shown.
+        The duration of the fit; by default as it was measured, if the model was fitted in this process.
 
     Returns
     -------
@@ -206,7 +199,7 @@ def write_evaluation(
         cells=cells,
         sizes=[len(C) for C in model.features_],
         ending=STOP_REASONS.get(model.stop_reason_, model.stop_reason_),
-        seconds=seconds,
+        seconds=model._seconds if seconds is None else seconds,
         selection=None if selection is None else selection_svg(selection),
         settings=settings(model),
         versions=versions(),
