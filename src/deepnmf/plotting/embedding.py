@@ -7,9 +7,9 @@ from threadpoolctl import threadpool_limits
 
 from deepnmf.arrays import Array
 
-MOST_LANDMARKS = 1200  # t-SNE of so many rows takes about two seconds
+MOST_LANDMARKS = 1000  # t-SNE of so many rows takes about a second
 FEWEST_FOR_TSNE = 100
-TSNE_ITERATIONS = 350  # enough for so few rows
+TSNE_ITERATIONS = 300  # enough for so few rows
 N_NEIGHBORS = 3
 
 

@@ -101,7 +101,7 @@ def plot_codes(
 ) -> "Figure":
     """Plot the codes of a layer in two dimensions, colored by label, by a feature, or by given values.
 
-    The map is computed by t-SNE with a fixed seed; by PCA for fewer than 100 samples or 3 features. Of more than 1200
+    The map is computed by t-SNE with a fixed seed; by PCA for fewer than 100 samples or 3 features. Of more than 1000
     samples, t-SNE arranges a fixed random choice, and the others are placed by their nearest neighbors in it.
 
     Parameters
