@@ -279,7 +279,7 @@ def test_scales_reach_the_model_and_are_kept(tmp_path):
     succeeded("fit", tmp_path / "d.npy", *FEW, "--no-report", "-o", tmp_path / "b")
     a, b = (deepnmf.load(tmp_path / name / "model.safetensors") for name in "ab")
     np.testing.assert_allclose(a.components_, b.components_)
-    assert json.loads((tmp_path / "a" / "reading.json").read_text())["scaling"] == {"name": "max", "largest": 16.0}
+    assert json.loads((tmp_path / "a" / "reading.json").read_text())["scaling"] == {"name": "max", "divisors": [16.0]}
 
 
 def test_help_loads_no_heavy_library():

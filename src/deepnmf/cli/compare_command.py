@@ -28,7 +28,7 @@ from deepnmf.cli.options import (
     Settings,
     Size,
 )
-from deepnmf.cli.output import Messages, messages_for, print_hierarchy, print_scores
+from deepnmf.cli.output import Messages, messages_for, print_layers
 from deepnmf.cli.result_writer import atomic_folder, write_json, write_table
 from deepnmf.cli.results import TimedFit, command_line, evaluate, fit_model, shown_as, versions, write_recipe
 
@@ -91,8 +91,7 @@ def compare(
         scores = {name: evaluation.scores for name, evaluation in evaluations.items()}
         with messages.activity("writing"):
             _write(folder, fits, evaluations, data, scaling)
-        print_scores(messages, fits, scores)
-        print_hierarchy(messages, fits)
+        print_layers(messages, fits, evaluations)
         messages.info(f"The results are in {folder}. Open {folder / PAGE} in a browser.")
         messages.event("result", output=str(folder), exit_code=_code(fits), **_settings(fits, scores, data))
     if _code(fits):

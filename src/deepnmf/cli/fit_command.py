@@ -26,13 +26,14 @@ from deepnmf.cli.options import (
     Settings,
     Size,
 )
-from deepnmf.cli.output import Messages, messages_for, print_hierarchy, print_scores
+from deepnmf.cli.output import Messages, messages_for, print_findings, print_layers
 from deepnmf.cli.result_writer import atomic_folder
 from deepnmf.cli.results import (
     REPORT,
     TimedFit,
     choose_layers,
     evaluate,
+    findings_of,
     fit_model,
     settings_summary,
     write_report_page,
@@ -163,14 +164,16 @@ def _write(
 ) -> None:
     with messages.activity("scoring"):
         evaluation = evaluate(fit.model, data)
+        found = findings_of(evaluation, data)
     with messages.activity("writing"), atomic_folder(folder) as temporary:
         write_results(temporary, fit, data, scaling, evaluation, suffix)
         if report:
             write_report_page(temporary / REPORT, evaluation, data, _title(fit, data), fit.seconds)
     messages.info(fit.summary())
-    print_scores(messages, [fit], {fit.name: evaluation.scores})
-    print_hierarchy(messages, [fit])
-    messages.event("result", output=str(folder), exit_code=_code(fit), **settings_summary(fit, data, evaluation.scores))
+    print_layers(messages, [fit], {fit.name: evaluation})
+    print_findings(messages, found)
+    summary = settings_summary(fit, data, evaluation.scores)
+    messages.event("result", output=str(folder), exit_code=_code(fit), findings=list(found), **summary)
     kept = "Interrupted: the best result so far is saved. " if fit.interrupted else ""
     hint = f" Open {folder / REPORT} in a browser." if report else ""
     messages.info(f"{kept}The results are in {folder}.{hint}")

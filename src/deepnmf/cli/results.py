@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from deepnmf.report import LayerScore
     from deepnmf.report.display_choice import ShownAs
     from deepnmf.report.evaluation import Evaluation
+    from deepnmf.report.findings import Findings
     from deepnmf.selection import Selection
 
 
@@ -169,6 +170,13 @@ def evaluate(model: Any, data: "Dataset") -> "Evaluation":
 
     with errors_as(ExitCode.UNSUITABLE, ValueError):
         return Evaluation.of(model, data.X, data.y, data.class_names, _recordings(data))
+
+
+def findings_of(evaluation: "Evaluation", data: "Dataset") -> "Findings":
+    """Return what a fit has found, in three sentences."""
+    from deepnmf.report.findings import findings
+
+    return findings(evaluation, display_for(evaluation.model, data))
 
 
 def _recordings(data: "Dataset") -> Any:

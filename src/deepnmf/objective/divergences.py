@@ -77,6 +77,11 @@ class Divergence:
         return f"√(2d), d is the {self.title} of the data from the reconstruction"
 
     @property
+    def baseline_text(self) -> str:
+        """What the share explained counts from."""
+        return "row totals times column shares" if self.is_kl else "the column means"
+
+    @property
     def is_squared_error(self) -> bool:
         """Whether it is ½‖X - X̂‖²."""
         return self.beta == NAMES["frobenius"]

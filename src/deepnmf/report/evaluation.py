@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -29,6 +29,7 @@ from deepnmf.plotting.sample_groups import (
 
 
 BLOCK_ENTRIES = 2**21
+MOST_CLUSTERED = 2**19  # entries of data that are clustered by k-means in about a second
 
 
 class Rows:
@@ -234,13 +235,22 @@ def scores_of(
     ]
 
 
+class Clustering(NamedTuple):
+    """How k-means clusters agree with labels."""
+
+    accuracy: float
+    nmi: float
+
+
 def _clustering(codes: Array, labels: Groups | None) -> dict[str, float | None]:
     """Return accuracy and NMI over the labeled samples; the other samples are only clustered."""
-    if labels is None:
-        return {"accuracy": None, "nmi": None}
-    found = kmeans_clusters(codes, len(labels.names))[labels.known]
-    truth = labels.places[labels.known]
-    return {"accuracy": clustering_accuracy(truth, found), "nmi": nmi(truth, found)}
+    return {"accuracy": None, "nmi": None} if labels is None else clustering(codes, labels)._asdict()
+
+
+def clustering(rows: Array, labels: Groups) -> Clustering:
+    """Cluster rows by k-means, one cluster per class, and compare the labeled ones with their labels."""
+    found, truth = kmeans_clusters(rows, len(labels.names))[labels.known], labels.places[labels.known]
+    return Clustering(clustering_accuracy(truth, found), nmi(truth, found))
 
 
 # ------------------------------------------------------------------------------------ the evaluation
@@ -288,6 +298,13 @@ class Evaluation:
     def hierarchy(self) -> list[LayerSummary]:
         """What each layer of a deep model is like, as its fit has measured it; empty for a single layer."""
         return getattr(self.model, "hierarchy_", [])
+
+    def clustering_of_data(self) -> Clustering | None:
+        """Cluster the data themselves, beside which codes may be seen; None without labels, or for much data."""
+        if self.labels is None or self.rows.n_samples * self.rows.n_features > MOST_CLUSTERED:
+            return None
+        X = self.rows[slice(0, self.rows.n_samples)]
+        return None if np.isnan(X).any() else clustering(X, self.labels)
 
     @property
     def depth(self) -> int:
