@@ -8,7 +8,7 @@ from deepnmf import NMF, DeepNMF, MultilayerNMF
 from deepnmf.plotting.sample_groups import label_groups
 from deepnmf.report.display_choice import ShownAs
 from deepnmf.report.evaluation import Evaluation
-from deepnmf.report.findings import class_areas, findings
+from deepnmf.report.findings import class_areas, findings, percent
 
 NAMES = tuple(f"gene {j}" for j in range(24))
 
@@ -34,7 +34,7 @@ def test_sentences_name_shares_features_inputs_and_classes():
     X = np.random.default_rng(0).gamma(5, size=(60, 2)) * np.eye(2)[y] @ wholes + 0.1 * data()
     model = NMF(2, random_state=0, max_iter=1000).fit(X)
     explained, strongest, advice = found_in(model, X, y, ("left", "right"), feature_names=NAMES)
-    assert explained == f"2 features explain {100 * model.score(X):.0f} % of the variation in the data."
+    assert explained == f"2 features explain {percent(model.score(X))} of the variation in the data."
     for j, name in enumerate(("left", "right")):
         feature = int(np.argmax(model.components_[:, 12 * j])) + 1
         sentence = strongest[strongest.index(f"eature {feature} (") :]
@@ -46,7 +46,7 @@ def test_sentences_name_shares_features_inputs_and_classes():
 def test_sentences_of_a_deep_model_have_every_layer_and_what_is_wasted():
     X = data()
     model = MultilayerNMF((8, 4), random_state=0).fit(X)
-    low, high = (f"{100 * one.explained:.0f} %" for one in model.hierarchy_)
+    low, high = (percent(one.explained) for one in model.hierarchy_)
     explained, strongest, _ = found_in(model, X, image_shape=(4, 6))
     assert explained == f"4 wholes explain {high} of the variation in the data, and the 8 parts below {low}."
     assert strongest.startswith("Whole ")
@@ -69,3 +69,7 @@ def test_a_fit_that_was_cut_off_is_told_to_go_on():
     X = data()
     model = NMF(4, max_iter=3, tol=0, random_state=0).fit(X)
     assert found_in(model, X, feature_names=NAMES)[2].endswith("let it run longer: max_iter=30.")
+
+
+def test_percentages_have_a_digit_where_it_counts():
+    assert [percent(share) for share in (0.0123, 0.5678, 0.997)] == ["1.2 %", "57 %", "99.7 %"]

@@ -250,6 +250,7 @@ def write_report_page(
         path,
         shown_as(data),
         sample_names=data.sample_names,
+        texts=data.texts,
         grouped=data.groups is not None,
         title=title,
         reproduce=command_line(),

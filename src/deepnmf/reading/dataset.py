@@ -121,6 +121,8 @@ class Dataset:
         ``group_names[groups]`` where recordings have names.
     axis : array of shape (n_features,) or None
         Frequencies in Hz, for sounds.
+    texts : tuple of str or None
+        The texts themselves, for texts.
     settings : mapping
         See `Recipe`.
     notes : tuple of str
@@ -146,6 +148,7 @@ class Dataset:
     groups: Array | None = None
     group_names: Names | None = None
     axis: Array | None = None
+    texts: Names | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     notes: Names = ()
 

@@ -30,7 +30,8 @@ TEXT, LABEL = "text", "label"
 def read_texts(files: Files, request: Request) -> Dataset:
     """Read one text per ``.txt`` file."""
     y, class_names, source = files.classes()
-    X, words, settings = _tfidf([_content(path) for path in files.paths], request)
+    texts = tuple(_content(path) for path in files.paths)
+    X, words, settings = _tfidf(texts, request)
     return Dataset(
         X,
         "texts",
@@ -39,6 +40,7 @@ def read_texts(files: Files, request: Request) -> Dataset:
         class_names=class_names,
         feature_names=words,
         sample_names=files.names,
+        texts=texts,
         settings=settings,
     )
 
@@ -48,7 +50,8 @@ def read_jsonl(request: Request) -> Dataset:
     records = list(_records(request.path))
     label = request.labels or request.recipe_setting("labels") or LABEL
     y, class_names = _labels(records, label, request)
-    X, words, settings = _tfidf([record[TEXT] for record in records], request)
+    texts = tuple(record[TEXT] for record in records)
+    X, words, settings = _tfidf(texts, request)
     return Dataset(
         X,
         "texts",
@@ -57,6 +60,7 @@ def read_jsonl(request: Request) -> Dataset:
         class_names=class_names,
         feature_names=words,
         sample_names=_names(records, request),
+        texts=texts,
         settings=settings | {"labels": label} | ({} if request.names is None else {"names": request.names}),
     )
 

@@ -92,7 +92,7 @@ def counted(count: int, noun: str) -> str:
 
 def percent(share: float) -> str:
     """Return a share in percent, without digits that do not count."""
-    return f"{100 * share:.1f} %" if abs(share) < 0.1 else f"{100 * share:.0f} %"
+    return f"{100 * share:.0f} %" if 0.1 <= abs(share) < 0.99 else f"{100 * share:.1f} %"
 
 
 class _Named(NamedTuple):

@@ -14,6 +14,7 @@ MOST_DISTINCTIVE = 12  # words that are added for each of the other ends of the 
 MOST_PREVIEW_WORDS = 4
 RELEVANCE = 0.4  # λ; Sievert and Shirley take 0.6 for texts, which puts housekeeping genes first in counts of cells
 TITLE_WORDS = 3
+NEGLIGIBLE = 1e-3  # of the largest weight of a feature: a rarer word would be specific to it by rounding
 
 
 @dataclass(frozen=True)
@@ -94,8 +95,8 @@ class Words:
         return columns[np.argsort(-feature[columns], kind="stable")]
 
     def _ranked(self, feature: Array, relevance: float) -> Array:
-        """Return the columns that are not zero by decreasing relevance."""
-        columns = np.flatnonzero(feature > 0)
+        """Return the columns that are not negligible by decreasing relevance."""
+        columns = np.flatnonzero(feature > NEGLIGIBLE * feature.max(initial=0))
         share = feature[columns] / (feature.sum() or 1.0)
         lift = share / np.maximum(self.shares[columns], np.finfo(float).tiny)
         return columns[np.argsort(-(relevance * np.log(share) + (1 - relevance) * np.log(lift)), kind="stable")]

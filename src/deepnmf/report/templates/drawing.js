@@ -152,8 +152,8 @@ function pieces(run, x, y, zero, signed) {
 // --------------------------------------------------------------------------------------- previews
 
 /** The preview of a sample that the page does not have in full: a small picture, a few words, or a short curve. */
-function drawnPreview(pack, place, label) {
-  if (pack.ids === undefined) return drawn(pack, place, label);
+function drawnPreview(pack, place, label, large) {
+  if (pack.ids === undefined) return drawn(pack, place, label, large);
   const range = [place * pack.top, (place + 1) * pack.top];
   const [ids, weights] = [pack.ids.subarray(...range), pack.weights.subarray(...range)];
   const words = [...ids].map((id, index) => [id, weights[index] / 127]).filter(([, weight]) => weight);

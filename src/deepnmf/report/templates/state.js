@@ -92,7 +92,7 @@ function groupOf(row) {
 function drawnSample(row, large = false) {
   const label = `${sampleName(row)}, ${groupPhrase(groupOf(row))}`;
   const place = data.samples.originals.indexOf(row);
-  return place < 0 ? drawnPreview(data.map.previews, placeOnMap(row), label) : drawn(data.samples.original, place, label, large);
+  return place < 0 ? drawnPreview(data.map.previews, placeOnMap(row), label, large) : drawn(data.samples.original, place, label, large);
 }
 
 /** The codes of a feature for all points of the map, relative to the largest; null if the page does not have them. */

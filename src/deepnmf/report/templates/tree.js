@@ -105,7 +105,7 @@ function drawWide(list, width) {
   const sizes = NODE_SIZES[data.layers[0].pack.kind];
   const strip = !below.length;
   const most = strip ? Math.max(1, Math.floor(width / (sizes.whole + 12))) : above.length;
-  const wholes = place(above, strip ? most : above.length, width, strip ? 3 : 1, above.length === 1 ? 150 : sizes.whole);
+  const wholes = place(above, strip ? most : above.length, width, strip ? 3 : 1, above.length === 1 ? 1.3 * sizes.whole : sizes.whole);
   const columns = Math.max(1, Math.floor(width / (sizes.part + 8)));
   const shown = strongestParts(below, links, columns * sizes.most);
   const parts = place(byCenter(shown, wholes, links), columns, width, sizes.most, sizes.part);
