@@ -237,7 +237,7 @@ def test_words_are_ranked_by_relevance(opened, files, model):
     assert heaviest[0] == WORDS[np.argmax(model.features_[0][0])]
     page.locator("#tree-tools input").evaluate("s => { s.value = 0; s.dispatchEvent(new Event('input')); }")
     C = model.features_[0][0]
-    lift = np.where(C > 1e-3 * C.max(), C, 0) / np.maximum(X.sum(axis=0), 1e-300)
+    lift = np.where(1e-3 * C.max() < C, C, 0) / np.maximum(X.sum(axis=0), 1e-300)
     assert words.all_inner_texts()[0] == WORDS[np.argmax(lift)]
 
 

@@ -31,6 +31,11 @@ function colorNote(kind, signed) {
   return kind === "picture" ? "Bright is large, black is zero." : "";
 }
 
+/** A sentence about the axis of curves. */
+function axisNote(pack) {
+  return pack.kind === "curve" ? ` Curves: ${pack.label} from ${number(pack.axis[0])} to ${number(pack.axis.at(-1))}.` : "";
+}
+
 function drawnPicture(pack, place, label) {
   const { width, height, columns } = pack;
   const canvas = el("canvas", { class: "picture", role: "img", "aria-label": label, width, height });
