@@ -7,8 +7,9 @@ import pytest
 from sklearn.datasets import load_digits, load_wine
 
 import deepnmf
-from command_line import succeeded, table
+from command_line import run, succeeded, table
 from deepnmf.cli import output
+from pages import data_of
 
 FEW = ("--set", "max_iter=3", "--set", "tol=0", "--no-report")
 UNITS = (
@@ -73,3 +74,13 @@ def test_a_terminal_is_asked_about_labels_and_a_pipe_is_warned(wine, tmp_path, m
     result = succeeded("fit", wine, "--layers", "4,2", *FEW, "-o", tmp_path / "asked")
     assert "178 samples of 13 features, 3 classes in column 'target'" in result.stdout
     assert asked == ["Column 'target' has 3 different numbers. Does it hold labels?"]
+
+
+def test_samples_on_a_grid_are_maps_of_codes_in_the_report(tmp_path):
+    np.save(tmp_path / "scene.npy", np.random.default_rng(0).random((12, 5)))
+    few = ("--layers", "3,2", "--set", "max_iter=3", "--set", "tol=0")
+    succeeded("fit", tmp_path / "scene.npy", *few, "--sample-shape", "3x4", "-o", tmp_path / "out")
+    assert all("scene" in layer for layer in data_of(tmp_path / "out" / "report.html")["layers"])
+    result = run("fit", tmp_path / "scene.npy", *few, "--sample-shape", "5x5", "-o", tmp_path / "other")
+    assert result.exit_code == 2
+    assert "--sample-shape is 5x5: expected a product of 12, the number of samples." in result.stderr

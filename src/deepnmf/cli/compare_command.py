@@ -21,12 +21,14 @@ from deepnmf.cli.options import (
     Labels,
     Loss,
     Names,
+    Ngrams,
     Overwrite,
     Quiet,
     Scale,
     Seed,
     Settings,
     Size,
+    StopWords,
 )
 from deepnmf.cli.output import Messages, messages_for, print_layers
 from deepnmf.cli.result_writer import atomic_folder, write_json, write_table
@@ -67,6 +69,8 @@ def compare(
     scale: Scale = None,
     columns: Columns = None,
     drop: Drop = None,
+    stop_words: StopWords = None,
+    ngrams: Ngrams = None,
     seed: Seed = 0,
     overwrite: Overwrite = False,
     json: Json = False,
@@ -81,7 +85,9 @@ def compare(
         sizes = model_choice.parse_layers(layers)
         chosen = model_choice.add_loss(model_choice.parse_settings(settings or []), loss)
         classes = _classes(models, chosen)
-        data, scaling = DataSource(input, labels, names, key, size, scale, columns, drop).read(messages)
+        data, scaling = DataSource(input, labels, names, key, size, scale, columns, drop, stop_words, ngrams).read(
+            messages
+        )
         sizes = sizes or model_choice.default_layers(data)
         unfitted = [model_choice.build_model(cls, sizes, _own_settings(cls, chosen), seed) for cls in classes]
         _report_losses(unfitted, chosen, data, messages)

@@ -19,18 +19,23 @@ from deepnmf.cli.options import (
     Labels,
     Loss,
     Names,
+    Ngrams,
     Overwrite,
     Quiet,
+    SampleShape,
     Scale,
     Seed,
     Settings,
     Size,
+    StopWords,
+    parse_size,
 )
 from deepnmf.cli.output import Messages, messages_for, print_findings, print_layers
 from deepnmf.cli.result_writer import atomic_folder
 from deepnmf.cli.results import (
     REPORT,
     TimedFit,
+    check_scene,
     choose_layers,
     evaluate,
     findings_of,
@@ -73,6 +78,9 @@ def fit(
     scale: Scale = None,
     columns: Columns = None,
     drop: Drop = None,
+    stop_words: StopWords = None,
+    ngrams: Ngrams = None,
+    sample_shape: SampleShape = None,
     seed: Seed = 0,
     codes: Codes = None,
     checkpoint: Annotated[
@@ -94,9 +102,12 @@ def fit(
         suffix = _suffix(codes, input)
         chosen = model_choice.add_loss(model_choice.parse_settings(settings or []), loss)
         choice = _ModelChoice(model, model_choice.parse_layers(layers), chosen, seed)
-        data, scaling = DataSource(input, labels, names, key, size, scale, columns, drop).read(messages)
+        scene = parse_size(sample_shape, "--sample-shape")
+        source = DataSource(input, labels, names, key, size, scale, columns, drop, stop_words, ngrams)
+        data, scaling = source.read(messages)
+        check_scene(scene, data)
         result = _fit(choice.build(data, messages), data, messages, checkpoint)
-        _write(folder, result, data, scaling, suffix, report, messages)
+        _write(folder, result, data, scaling, suffix, report, scene, messages)
     if result.interrupted:
         raise typer.Exit(ExitCode.INTERRUPTED)
 
@@ -160,7 +171,14 @@ def _fit(model: Any, data: "Dataset", messages: Messages, checkpoint: Path | Non
 
 
 def _write(
-    folder: Path, fit: TimedFit, data: "Dataset", scaling: "Scaling", suffix: str, report: bool, messages: Messages
+    folder: Path,
+    fit: TimedFit,
+    data: "Dataset",
+    scaling: "Scaling",
+    suffix: str,
+    report: bool,
+    scene: tuple[int, int] | None,
+    messages: Messages,
 ) -> None:
     with messages.activity("scoring"):
         evaluation = evaluate(fit.model, data)
@@ -168,12 +186,12 @@ def _write(
     with messages.activity("writing"), atomic_folder(folder) as temporary:
         write_results(temporary, fit, data, scaling, evaluation, suffix)
         if report:
-            write_report_page(temporary / REPORT, evaluation, data, _title(fit, data), fit.seconds)
+            write_report_page(temporary / REPORT, evaluation, data, _title(fit, data), fit.seconds, scene)
     messages.info(fit.summary())
     print_layers(messages, [fit], {fit.name: evaluation})
     print_findings(messages, found)
     summary = settings_summary(fit, data, evaluation.scores)
-    messages.event("result", output=str(folder), exit_code=_code(fit), findings=list(found), **summary)
+    messages.event("result", output=str(folder), exit_code=_code(fit), findings=found, **summary)
     kept = "Interrupted: the best result so far is saved. " if fit.interrupted else ""
     hint = f" Open {folder / REPORT} in a browser." if report else ""
     messages.info(f"{kept}The results are in {folder}.{hint}")

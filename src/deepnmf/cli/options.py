@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from deepnmf.reading import Dataset, Recipe, Scaling
 
 INPUT_HELP = (
-    "A .npy, .npz, .csv, .tsv, .parquet, .mat, .h5ad, .jsonl (texts) or .wav file, "
+    "A .npy, .npz, .csv, .tsv, .parquet, .mat, .h5ad, .h5mu, .jsonl (texts) or .wav file, "
     "or a folder of images, .txt or .wav files whose subfolders are classes."
 )
 
@@ -39,13 +39,35 @@ Drop = Annotated[
 Names = Annotated[
     str | None, typer.Option(metavar="COLUMN", help="Column or field that holds the names of the samples.")
 ]
-Key = Annotated[str | None, typer.Option(metavar="NAME", help="Array that holds the data, in .npz and .mat files.")]
+Key = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Array that holds the data, in .npz and .mat files; layer of an .h5ad file; modality of an .h5mu file, "
+        "or modality/layer.",
+    ),
+]
 Size = Annotated[
     str | None,
     typer.Option(
         metavar="HxW",
         help="Height and width of images: a folder's images are resized, rows of a table are shown as images.",
     ),
+]
+SampleShape = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HxW", help="Height and width of a scene whose pixels are the samples; the report shows maps of codes."
+    ),
+]
+StopWords = Annotated[
+    str | None,
+    typer.Option(
+        metavar="english|FILE", help="Words of texts that are left out: English ones, or those in a text file."
+    ),
+]
+Ngrams = Annotated[
+    int | None, typer.Option(min=1, max=5, help="Phrases of up to so many words of a text count as words, too.")
 ]
 Scale = Annotated[
     str | None,
@@ -76,13 +98,13 @@ Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an e
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output of an earlier run.")]
 
 
-def parse_size(text: str | None) -> tuple[int, int] | None:
+def parse_size(text: str | None, option: str = "--size") -> tuple[int, int] | None:
     """Return the height and width of a text such as "32x32"."""
     if text is None:
         return None
     parts = text.lower().split("x")
     if len(parts) != 2 or not all(part.isdigit() and int(part) > 0 for part in parts):
-        raise CommandError(f"--size is {text!r}: expected height x width, such as 32x32.", ExitCode.USAGE)
+        raise CommandError(f"{option} is {text!r}: expected height x width, such as 32x32.", ExitCode.USAGE)
     return int(parts[0]), int(parts[1])
 
 
@@ -101,6 +123,8 @@ class DataSource:
     scale: str | None = "none"
     columns: str | None = None
     drop: str | None = None
+    stop_words: str | None = None
+    ngrams: int | None = None
 
     def check(self) -> None:
         """Check the options before anything is read."""
@@ -132,6 +156,7 @@ class DataSource:
 
         options: dict[str, Any] = {"labels": self.labels, "names": self.names, "key": self.key}
         options |= {"columns": _listed(self.columns), "drop": _listed(self.drop) or (), "ask": messages.question()}
+        options |= {"stop_words": self.stop_words, "ngrams": self.ngrams}
         with errors_as(ExitCode.UNREADABLE, ReadingError), messages.reading_progress() as on_bytes:
             data = read(self.path, **options, size=parse_size(self.size), like=like, on_bytes=on_bytes)
         messages.info(data.description)

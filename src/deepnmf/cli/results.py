@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from deepnmf.report import LayerScore
     from deepnmf.report.display_choice import ShownAs
     from deepnmf.report.evaluation import Evaluation
-    from deepnmf.report.findings import Findings
     from deepnmf.selection import Selection
 
 
@@ -81,9 +80,13 @@ class TimedFit:
 
 def fit_model(model: Any, data: "Dataset", messages: "Messages", checkpoint: Path | None = None) -> TimedFit:
     """Fit a model and show the progress; resume from the checkpoint if there is one."""
+    import numpy as np
+
     began = time.perf_counter()
     with _library_errors(model), messages.fit_progress(command_name(type(model)), model.max_iter) as on_sweep:
         model.fit(data.X, data.y, on_sweep=on_sweep, checkpoint=checkpoint, **_groups(model.fit, data))
+    if data.feature_names is not None:
+        model.input_names_ = np.array(data.feature_names, dtype=object)  # so that the model file has them
     return TimedFit(model, time.perf_counter() - began)
 
 
@@ -172,11 +175,11 @@ def evaluate(model: Any, data: "Dataset") -> "Evaluation":
         return Evaluation.of(model, data.X, data.y, data.class_names, _recordings(data))
 
 
-def findings_of(evaluation: "Evaluation", data: "Dataset") -> "Findings":
-    """Return what a fit has found, in three sentences."""
+def findings_of(evaluation: "Evaluation", data: "Dataset") -> list[str]:
+    """Return what a fit has found: how much is explained, what stands out, and what to try next."""
     from deepnmf.report.findings import findings
 
-    return findings(evaluation, display_for(evaluation.model, data))
+    return [str(one) for one in findings(evaluation, shown_as(data).display(evaluation))]
 
 
 def _recordings(data: "Dataset") -> Any:
@@ -239,10 +242,25 @@ def shown_as(data: "Dataset") -> "ShownAs":
     return ShownAs(data.image_shape, data.feature_names, data.axis, label)
 
 
+def check_scene(shape: tuple[int, int] | None, data: "Dataset") -> None:
+    """Raise an error unless the samples are the pixels of a scene of this shape."""
+    n_samples = data.X.shape[0]
+    if shape is not None and shape[0] * shape[1] != n_samples:
+        raise CommandError(
+            f"--sample-shape is {shape[0]}x{shape[1]}: expected a product of {n_samples}, the number of samples.",
+            ExitCode.USAGE,
+        )
+
+
 def write_report_page(
-    path: Path, evaluation: "Evaluation", data: "Dataset", title: str, seconds: float | None = None
+    path: Path,
+    evaluation: "Evaluation",
+    data: "Dataset",
+    title: str,
+    seconds: float | None = None,
+    sample_shape: tuple[int, int] | None = None,
 ) -> None:
-    """Write the HTML report."""
+    """Write the HTML report; samples may be the pixels of a scene of some shape."""
     from deepnmf.report.page import write_evaluation
 
     write_evaluation(
@@ -252,6 +270,7 @@ def write_report_page(
         sample_names=data.sample_names,
         texts=data.texts,
         grouped=data.groups is not None,
+        sample_shape=sample_shape,
         title=title,
         reproduce=command_line(),
         seconds=seconds,

@@ -7,10 +7,23 @@ import typer
 
 from deepnmf.cli.destinations import check_file
 from deepnmf.cli.exits import CommandError, ExitCode, error_handling, errors_as
-from deepnmf.cli.options import DataSource, Debug, Input, Json, Key, Labels, ModelPath, Names, Overwrite, Quiet
+from deepnmf.cli.options import (
+    DataSource,
+    Debug,
+    Input,
+    Json,
+    Key,
+    Labels,
+    ModelPath,
+    Names,
+    Overwrite,
+    Quiet,
+    SampleShape,
+    parse_size,
+)
 from deepnmf.cli.output import messages_for
 from deepnmf.cli.result_writer import atomic_file, write_codes
-from deepnmf.cli.results import MODEL, SavedModel, encode_layer, evaluate, write_report_page
+from deepnmf.cli.results import MODEL, SavedModel, check_scene, encode_layer, evaluate, write_report_page
 
 CODE_SUFFIXES = (".csv", ".parquet")
 
@@ -88,6 +101,7 @@ def report(
     labels: Labels = None,
     names: Names = None,
     key: Key = None,
+    sample_shape: SampleShape = None,
     overwrite: Overwrite = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -97,10 +111,12 @@ def report(
     messages = messages_for(json, quiet)
     with error_handling(messages, debug):
         check_file(output, overwrite)
+        scene = parse_size(sample_shape, "--sample-shape")
         saved = SavedModel.load(model)
         data = DataSource(input, labels, names, key).read_like(saved.recipe, saved.scaling, messages)
+        check_scene(scene, data)
         title = f"{type(saved.model).__name__} on {input.name}"
         with messages.activity("writing"), atomic_file(output) as temporary, errors_as(ExitCode.UNSUITABLE, ValueError):
-            write_report_page(temporary, evaluate(saved.model, data), data, title)
+            write_report_page(temporary, evaluate(saved.model, data), data, title, sample_shape=scene)
         messages.info(f"The report is {output}.")
         messages.event("result", output=str(output), exit_code=int(ExitCode.DONE))

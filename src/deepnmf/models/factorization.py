@@ -20,7 +20,7 @@ from deepnmf.models.hierarchy import LayerShares, LayerSummaries, layer_shares, 
 from deepnmf.models.input_data import EntryWeight, Observed, observed, rows, validated
 from deepnmf.models.parameters import Constraints, complete, offered_if
 from deepnmf.models.run_control import RunControl, fitting
-from deepnmf.models.saving import save
+from deepnmf.models.saving import input_names, save
 from deepnmf.objective import Known
 from deepnmf.solvers import OnSweep, Run
 from deepnmf.solvers.problem import Fit, Problem, Start
@@ -116,7 +116,7 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         self.codes_, self.reconstruction_err_, self._memory = fit.codes, fit.error, fit.memory
         self.loss_curve_ = np.array([run.shown(loss) for loss in fit.history.losses])
         self.n_iter_, self.stop_reason_ = len(fit.history.losses), fit.history.stop_reason
-        for name in ("kkt_residual_", "_explained", "_shares_of_squares"):
+        for name in ("kkt_residual_", "_explained", "_shares_of_squares", "input_names_"):
             self.__dict__.pop(name, None)
         if fit.certificate is not None:
             self.kkt_residual_ = fit.certificate
@@ -365,11 +365,12 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
 
         Returns
         -------
-        list of lists of (name, weight), the heaviest first; names are the columns' where X had them
+        list of lists of (name, weight), the heaviest first; names are the columns' where X had them, or those of
+        `input_names_`
         """
         check_is_fitted(self)
         C = self.features_[layer_index(layer, len(self.factors_))]
-        names = getattr(self, "feature_names_in_", None)
+        names = input_names(self)
         names = [f"x{j}" for j in range(C.shape[1])] if names is None else names
         order = np.argsort(-np.abs(C), axis=1, kind="stable")[:, :n]
         return [[(str(names[j]), float(row[j])) for j in best] for row, best in zip(C, order, strict=True)]
@@ -393,6 +394,8 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         path : str or path, optional
             The file; without it the page is only returned.
         X, y : the data of the page, and labels of its rows, if there are any
+            X may be an AnnData object, whose names are used; y may then be a column of ``obs``, and ``layer="counts"``
+            takes a layer instead of ``X``.
         **content : how it is shown, such as ``image_shape=(8, 8)``: see `deepnmf.report.write_report`
 
         Returns
@@ -401,9 +404,12 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
             The page, which shows itself in a notebook.
         """
         import deepnmf  # noqa: PLC0415 - models know nobody above them; the package hands its parts out by name
+        from deepnmf.annotated import is_annotated, page_content  # noqa: PLC0415
 
         if X is None:
             raise TypeError("X is missing: expected the data of the page.")
+        if is_annotated(X):
+            X, y, content = page_content(X, y, content)
         return deepnmf.report.write_report(self, path, X, y, **content)
 
     @property

@@ -11,6 +11,7 @@ from deepnmf.arrays import Array
 from deepnmf.checks import layer_index
 from deepnmf.metrics import sparseness
 from deepnmf.models.factorization import Factorization
+from deepnmf.models.saving import input_names
 from deepnmf.plotting.image_shapes import ImageShape, is_positive_integer
 from deepnmf.plotting.strengths import codes_of_layers, strengths
 from deepnmf.plotting.vector_drawings import VectorDrawing
@@ -111,7 +112,7 @@ def check_max_features(max_features: object) -> None:
 
 def names_for(model: Factorization, feature_names: Sequence[str] | None) -> Sequence[str] | None:
     """Return the given names, or those of the columns of the fit."""
-    return getattr(model, "feature_names_in_", None) if feature_names is None else feature_names
+    return input_names(model) if feature_names is None else feature_names
 
 
 def strongest(features: Array, codes: Array | None, limit: int) -> Array:

@@ -172,6 +172,8 @@ class Request:
     columns: Names | None = None
     drop: Names = ()
     ask: Callable[[str], bool] | None = None
+    stop_words: str | None = None
+    ngrams: int | None = None
 
     @property
     def wanted_features(self) -> Names | None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from deepnmf.arrays import Array
 from deepnmf.models.factorization import Factorization
+from deepnmf.models.saving import input_names
 from deepnmf.plotting.image_shapes import ImageShape, check_image_shape
 from deepnmf.report.display import Curves, Display, Pictures
 from deepnmf.report.evaluation import Evaluation
@@ -40,7 +41,7 @@ class ShownAs:
 
     def column_names(self, model: Factorization) -> list[str] | None:
         """Return the names of the inputs: the given ones, or those of the data frame of the fit."""
-        names = getattr(model, "feature_names_in_", None) if self.feature_names is None else self.feature_names
+        names = input_names(model) if self.feature_names is None else self.feature_names
         return (
             None if names is None else check_names(names, model.features_[0].shape[1], "feature_names", "input feature")
         )
