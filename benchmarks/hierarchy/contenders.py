@@ -9,6 +9,7 @@ import deepnmf
 from deepnmf import NMF, LayerSummary
 from deepnmf.engines import Workers, make_engine
 from deepnmf.models import MODELS
+from deepnmf.models.deep_nmf import falling_weights
 from deepnmf.models.hierarchy import n_copies
 from deepnmf.solvers.losses import FROBENIUS
 
@@ -62,10 +63,10 @@ def of_data(sizes):  # noqa: ARG001
 
 
 def weighing(weight: float):
-    """Every layer above the first weighs so much, in units of the loss of the data."""
+    """A layer weighs so much beside the layer that it explains."""
 
     def params(sizes):
-        return {"layer_weights": (1.0,) + (weight,) * (len(sizes) - 1)}
+        return {"layer_weights": falling_weights(sizes, weight)}
 
     return params
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from benchmarks.page import table
 
+FEWEST_RUNS = 3  # whose deviation means something
 Values = Mapping[str, Any]
 """What was measured of one fit, by name: numbers, or one number a layer."""
 
@@ -86,7 +87,8 @@ class Part:
 
 
 def _spread(values, digits: int) -> str:
-    mean, deviation = np.mean(values), np.std(values)
+    """The mean, and the deviation of at least `FEWEST_RUNS` values."""
+    mean, deviation = np.mean(values), np.std(values) if len(values) >= FEWEST_RUNS else 0.0
     if math.isnan(mean):
         return "–"
     return f"{mean:.{digits}f}" + (f" ± {deviation:.{digits}f}" if round(deviation, digits) else "")

@@ -51,7 +51,7 @@ def test_parts_and_wholes_of_three_planted_levels_are_found():
     model = DeepNMF((18, 6, 3), random_state=0).fit(truth.data)
     parts, between, wholes = (matched_cosine(*pair) for pair in zip(model.features_, truth.features, strict=True))
     assert parts > 0.95
-    assert between > 0.75  # which of the wholes in between there are is hard to see, whatever the method
+    assert between > 0.9
     assert wholes > 0.95
 
 
@@ -192,9 +192,10 @@ def test_rows_of_given_sums_that_have_carried_counts_are_optimal_under_weights()
     assert slopes == pytest.approx(np.repeat(slopes[:, :1], 9, axis=1), abs=1e-6)
 
 
-def test_a_saved_model_goes_on_where_it_was(tmp_path):
+@every_loss
+def test_a_saved_model_goes_on_where_it_was(loss, tmp_path):
     X = data()
-    model = DeepNMF((8, 4), random_state=0).fit(X)
+    model = DeepNMF((8, 4), beta_loss=loss, random_state=0).fit(X)
     model.partial_fit(X[:30])
     model.save(tmp_path / "model.safetensors")
     restored = load(tmp_path / "model.safetensors")

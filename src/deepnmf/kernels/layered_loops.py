@@ -3,7 +3,8 @@
 import numpy as np
 
 from deepnmf.kernels.compilation import CompiledLoop, inlined_loop
-from deepnmf.kernels.poisson_loops import LOG_2, ROOT_HALF_BITS
+from deepnmf.kernels.logarithms import log_of_parts, split_powers
+from deepnmf.kernels.poisson_loops import LANES, gather
 
 SMALLEST = 1e-30  # a code: in the loss of the layer above, a code of 0 could never be left
 FLOOR = 1e-6  # ε; codes have a root mean square of one
@@ -48,8 +49,9 @@ def descend_all_layers_of_counts(
     longest = 0
     for i in range(len(H)):
         longest = max(longest, indptr[i + 1] - indptr[i])
+    longest += -longest % LANES
     own, x, model = np.empty((first, longest), H.dtype), np.empty(longest, H.dtype), np.empty(longest, H.dtype)
-    price = np.empty(first, H.dtype)
+    price, every = np.empty(first, H.dtype), np.arange(first)
     for start in range(0, len(H), BLOCK):
         count = min(BLOCK, len(H) - start)
         for s in range(count):
@@ -64,10 +66,11 @@ def descend_all_layers_of_counts(
                     continue
                 begin, end = indptr[start + s], indptr[start + s + 1]
                 h, prior = codes[:first, s], models[:first, s]
-                _gather(columns[begin:end], values[begin:end], features, h, sums, epsilon, x, own, model, price)
+                gather(columns[begin:end], features, every, own, model)
+                padded = _fill_row(values[begin:end], h, sums, epsilon, x, own, model, price)
                 if weighted:
                     _weigh(entry_weights[begin:end], x, own, price)
-                _descend_row(h, prior, weights[0], x[: end - begin], own, model, price, room, s)
+                _descend_row(h, prior, weights[0], x[:padded], own, model, price, room, s)
             _end_layer(room)
             _descend_upper(codes, factors, sizes, weights, models, room, logs)
             if _written(H, start, count, codes, room, tol, stopped) == count:
@@ -76,46 +79,54 @@ def descend_all_layers_of_counts(
 
 
 @inlined_loop
-def _gather(columns, values, features, h, sums, epsilon, x, own, model, price):
-    """The entries of a row, their features with a row for each code, X̂ there, and what a code adds to Σ X̂."""
+def _fill_row(values, h, sums, epsilon, x, own, model, price):
+    """The entries of a row and X̂ there, filled up by zeros, and what a code adds to Σ X̂."""
+    count = len(values)
+    padded = count + -count % LANES
+    for t in range(padded):
+        x[t] = values[t] if t < count else 0
+        model[t] = epsilon
     for k in range(len(h)):
         price[k] = sums[k]
-    for t in range(len(columns)):
-        x[t] = values[t]
-        model[t] = epsilon
-        for k in range(len(h)):
-            own[k, t] = features[columns[t], k]
-            model[t] += h[k] * own[k, t]
+        code, f = h[k], own[k]
+        for t in range(padded):
+            model[t] += code * f[t]
+    return padded
 
 
 @inlined_loop
 def _weigh(entry_weights, x, own, price):
     """The same where entries have weights."""
-    for k in range(len(price)):
-        price[k] = 0
     for t in range(len(entry_weights)):
         x[t] *= entry_weights[t]
-        for k in range(len(price)):
+    for k in range(len(price)):
+        price[k] = 0
+        for t in range(len(entry_weights)):
             price[k] += entry_weights[t] * own[k, t]
 
 
 @inlined_loop
 def _descend_row(h, prior, weight, x, own, model, price, room, s):
-    """One pass over h_1 of one row of counts, with the layer above; X̂ is kept up to date."""
-    one = h.dtype.type(1)
+    """One pass over h_1 of one row of counts, with the layer above; what a code moves is added to X̂ at the next one."""
+    count = len(x) - len(x) % LANES  # nothing is left over, and the compiler now knows it
+    none = weight - weight
+    change, before = none, 0
     for k in range(len(h)):
-        old, pull, curvature = h[k], h.dtype.type(0), h.dtype.type(0)
-        for t in range(len(x)):
-            inverse = one / model[t]
-            ratio = own[k, t] * x[t] * inverse
-            pull += ratio
-            curvature += ratio * own[k, t] * inverse
+        pull = curvature = none
+        f, last = own[k], own[before]
+        for t in range(count):
+            value = model[t] + change * last[t]
+            model[t] = value
+            ratio = f[t] / value
+            part = x[t] * ratio
+            pull += part
+            curvature += part * ratio
+        old = h[k]
         slope = price[k] - pull + weight * np.log(old / prior[k])
         new = _moved(old, slope, curvature * old + weight)
-        for t in range(len(x)):
-            model[t] += (new - old) * own[k, t]
         h[k] = new
-        room[CHANGED, s] = max(room[CHANGED, s], abs(new - old))
+        change, before = new - old, k
+        room[CHANGED, s] = max(room[CHANGED, s], abs(change))
         room[LARGEST, s] = max(room[LARGEST, s], new)
 
 
@@ -270,18 +281,7 @@ def _write(H, start, count, codes, stopped):
 
 @inlined_loop
 def _take_logs(logs):
-    """Replace a row by its logarithms, by operations that a compiler can do on several entries at once.
-
-    x = 2^e m with √½ <= m < √2, and log m = 2 artanh t = 2 (t + t³/3 + t⁵/5 + ...), t = (m-1)/(m+1), |t| < 0.172.
-    """
-    bits, mantissa_bits = logs[0].view(np.int64), logs[1].view(np.int64)
+    """Replace a row by its logarithms."""
+    exponents = split_powers(logs[0], logs[1])
     for s in range(BLOCK):
-        exponent = (bits[s] - ROOT_HALF_BITS) >> 52
-        mantissa_bits[s] = bits[s] - (exponent << 52)
-        bits[s] = exponent
-    for s in range(BLOCK):
-        t = (logs[1, s] - 1) / (logs[1, s] + 1)
-        q = t * t
-        odd = 2 / 11 + q * (2 / 13 + q * (2 / 15 + q * (2 / 17 + q * (2 / 19))))
-        odd = t * (2 + q * (2 / 3 + q * (2 / 5 + q * (2 / 7 + q * (2 / 9 + q * odd)))))
-        logs[0, s] = odd + bits[s] * LOG_2
+        logs[0, s] = log_of_parts(logs[1, s], exponents[s])

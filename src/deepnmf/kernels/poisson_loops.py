@@ -3,13 +3,12 @@
 import numpy as np
 
 from deepnmf.kernels.compilation import CompiledLoop, inlined_loop
+from deepnmf.kernels.logarithms import log_of_parts, split_powers
 
 NEGLIGIBLE = 1e-14  # the share of a row's total below which a component of it is cut to 0
 FILLED = 0.25  # of the entries of a dense row above 0, where leaving out the others takes longer than its steps
 LANES = 32  # entries that loops over a row take at once; it is filled up to a multiple of them by zeros
 TOGETHER = 16  # entries whose features are gathered
-ROOT_HALF_BITS = 0x3FE6A09E667F3BCD  # of √½ in double precision
-LOG_2 = 0.6931471805599453
 
 
 @CompiledLoop
@@ -57,7 +56,7 @@ def descend_stored(
                 first = own_violation
             if _rests(own_violation, price, n_passes, square_tol):
                 break
-            _gather(own, features, active[:n_active], F, model)
+            gather(own, features, active[:n_active], F, model)
             _descend_row(x[:padded], F, active[:n_active], price, total, l2, epsilon, n_passes, H[i], model)
         violation += first
         fit += _finish(own, x[:count], price, l1, epsilon, H[i], model, M, measured, room)
@@ -108,7 +107,7 @@ def descend_dense(X, features, F, sums, H, l1, l2, epsilon, n_passes, rounds, sq
             if filled:
                 _descend_row(x, F, active[:n_active], price, total, l2, epsilon, n_passes, H[i], model)
             else:
-                _gather(own, features, active[:n_active], F_there, model)
+                gather(own, features, active[:n_active], F_there, model)
                 _descend_row(x[:padded], F_there, active[:n_active], price, total, l2, epsilon, n_passes, H[i], model)
         violation += first
         fit += _finish(own, x[:count], price, l1, epsilon, H[i], model, M, measured, room)
@@ -213,7 +212,7 @@ def _rests(violation, price, n_passes, square_tol):
 
 
 @inlined_loop
-def _gather(columns, features, active, F, model):
+def gather(columns, features, active, F, model):
     """Features at the entries of a row, each side by side; some entries at a time, whose features stay at hand.
 
     What fills the row up has features that are 0.
@@ -299,23 +298,12 @@ def _finish(columns, x, price, l1, epsilon, h, model, M, measured, room):
 
 @inlined_loop
 def _log_likelihood(x, model, epsilon, values, mantissas):
-    """Σ x log max(x̂, ε) in double precision, by operations that a compiler can do on several entries at once.
-
-    x̂ = 2^e m with √½ <= m < √2, and log m = 2 artanh s = 2 (s + s³/3 + s⁵/5 + ...), s = (m-1)/(m+1), |s| < 0.172.
-    """
+    """Σ x log max(x̂, ε) in double precision."""
     count = len(x)
     for t in range(count):
         values[t] = max(model[t], epsilon)
-    bits, mantissa_bits = values.view(np.int64), mantissas.view(np.int64)
-    for t in range(count):
-        exponent = (bits[t] - ROOT_HALF_BITS) >> 52
-        mantissa_bits[t] = bits[t] - (exponent << 52)
-        bits[t] = exponent
+    exponents = split_powers(values[:count], mantissas[:count])
     total = 0.0
     for t in range(count):
-        s = (mantissas[t] - 1) / (mantissas[t] + 1)
-        q = s * s
-        odd = 2 / 11 + q * (2 / 13 + q * (2 / 15 + q * (2 / 17 + q * (2 / 19))))
-        odd = s * (2 + q * (2 / 3 + q * (2 / 5 + q * (2 / 7 + q * (2 / 9 + q * odd)))))
-        total += x[t] * (odd + bits[t] * LOG_2)
+        total += x[t] * log_of_parts(mantissas[t], exponents[t])
     return total

@@ -11,7 +11,7 @@ from deepnmf.solvers.divergence_loss import loss_of
 from deepnmf.solvers.hierarchy_problem import HierarchyProblem
 from deepnmf.solvers.problem import Layerwise
 
-RELATIVE_WEIGHT = 0.3  # of the layers above the first, in units of the loss of the data: docs/decisions/0020
+RELATIVE_WEIGHT = 0.3  # of a layer, beside the layer that it explains: docs/decisions/0020
 
 
 class DeepNMF(Factorization):
@@ -36,12 +36,16 @@ class DeepNMF(Factorization):
     layer_weights : sequence of float or None, default=None
         λ_1..λ_m, from the data upwards. With ``explains="codes"`` they are relative to λ_1, and in units of the ratio
         of the losses after the pre-training: with (1, 0.3) the second layer then costs 0.3 of what the first one
-        costs; None is 0.3 for every layer above the first. With ``explains="data"`` None is 1 for every layer.
+        costs. None is 0.3 for the second layer, and for a layer above it so much that a code it explains costs 0.3 of
+        what a code costs in the layer below: 0.3^(l-1) r_{l-1}/r_1. With ``explains="data"`` None is 1 for every layer.
     {beta_loss}
     {init}
     {max_iter}
     {tol}
-    {pretraining}
+    pretrain_max_iter : int, default=150
+        At most so many sweeps of pre-training a layer.
+    pretrain_tol : float, default=1e-5
+        Tolerance of the pre-training.
     {output}
     {run}
 
@@ -99,8 +103,8 @@ class DeepNMF(Factorization):
         init: Init = None,
         max_iter: int = 200,
         tol: float = 1e-4,
-        pretrain_max_iter: int = 50,
-        pretrain_tol: float = 1e-4,
+        pretrain_max_iter: int = 150,
+        pretrain_tol: float = 1e-5,
         output_layer: int = -1,
         keep_codes: KeepCodes = "top",
         random_state: RandomStateLike = None,
@@ -123,13 +127,13 @@ class DeepNMF(Factorization):
         self.warm_start = warm_start
 
     def _problem(self) -> ChainProblem | HierarchyProblem:
-        depth = len(layer_sizes(self.layer_sizes))
-        explains_data = self.explains == "data" or depth == 1
-        weight = 1.0 if explains_data else RELATIVE_WEIGHT
+        sizes = layer_sizes(self.layer_sizes)
+        explains_data = self.explains == "data" or len(sizes) == 1
+        default = (1.0,) * len(sizes) if explains_data else falling_weights(sizes, RELATIVE_WEIGHT)
         kind: type[ChainProblem | HierarchyProblem] = ChainProblem if explains_data else HierarchyProblem
         return kind(
             sizes=self.layer_sizes,
-            layer_weights=(1.0,) + (weight,) * (depth - 1) if self.layer_weights is None else self.layer_weights,
+            layer_weights=default if self.layer_weights is None else self.layer_weights,
             loss=loss_of(self.beta_loss),
             nonnegative=True,
             init=self.init,
@@ -140,3 +144,16 @@ class DeepNMF(Factorization):
             output_layer=self.output_layer,
             keep_codes=self.keep_codes,
         )
+
+
+def falling_weights(sizes: Sequence[int], weight: float) -> tuple[float, ...]:
+    """What layers cost, if a code that one explains costs `weight` of what a code costs in the layer below it.
+
+    The second layer as a whole costs `weight` of the first, whose columns say much the same and are not counted.
+
+    Examples
+    --------
+    >>> falling_weights((20, 10, 5), 0.1)
+    (1.0, 0.1, 0.005)
+    """
+    return (1.0, *(weight**layer * sizes[layer - 1] / sizes[0] for layer in range(1, len(sizes))))

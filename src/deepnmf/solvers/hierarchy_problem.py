@@ -24,7 +24,7 @@ from deepnmf.solvers.layered_descent import (
     learn_layered_batch,
 )
 from deepnmf.solvers.layered_fits import CountsFit, DataFit, SquaredFit
-from deepnmf.solvers.layered_memory import LayeredMemory
+from deepnmf.solvers.layered_memory import CountedMemory, LayeredMemory
 from deepnmf.solvers.learned import LinearChain
 from deepnmf.solvers.loop import History, Run, minimize
 from deepnmf.solvers.losses import FROBENIUS, Loss
@@ -119,7 +119,7 @@ class HierarchyProblem(Problem):
     @property
     def memory(self) -> type[LayeredMemory]:
         """What later batches need to know of earlier ones."""
-        return LayeredMemory
+        return CountedMemory if isinstance(self.loss, BetaDivergence) else LayeredMemory
 
     @property
     def projects(self) -> bool:
@@ -209,7 +209,7 @@ class BoundHierarchy(BoundProblem):
         if memory is None:
             handed_out = np.linalg.norm(Chain.of(factors).decoder(), axis=1)
             top = np.asarray(codes, dtype=np.float64) / engine.unit / np.where(handed_out > 0, handed_out, 1)
-            memory = LayeredMemory.of_codes(top, factors, data_fit(self.problem.loss, engine))
+            memory = self.problem.memory.of_codes(top, factors, data_fit(self.problem.loss, engine))
         state, memory = learn_layered_batch(engine, data_fit(self.problem.loss, engine), factors, weights, memory)
         fit = self.handed_out(engine, state, weights, History((state.loss,), "batch"))
         return replace(fit, memory=memory)

@@ -1,7 +1,7 @@
 """What batches of rows leave of a hierarchy for later ones: sums that fade."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,10 @@ from deepnmf.solvers.layered_fits import DataFit, expected_rows, with_sums
 
 @dataclass(frozen=True)
 class LayeredMemory:
-    """What earlier batches leave: two sums for Z_1, the expected counts of Z_2..Z_m, faded, and the number of rows."""
+    """What earlier batches leave: two sums for Z_1, the expected counts of Z_2..Z_m, faded, and the number of rows.
+
+    The sums for Z_1 are HᵀX and HᵀH under squared error, and expected counts and HᵀW in `CountedMemory`.
+    """
 
     first: tuple[Array, ...]
     counts: tuple[Array, ...]
@@ -36,7 +39,7 @@ class LayeredMemory:
         kept = max(0.0, 1 - FADING * new.n_seen / n_seen)
         pairs = zip((*self.first, *self.counts), (*new.first, *new.counts), strict=True)
         sums = tuple(kept * old + added for old, added in pairs)
-        return LayeredMemory(sums[:2], sums[2:], n_seen)
+        return replace(self, first=sums[:2], counts=sums[2:], n_seen=n_seen)
 
     def moved(self, fit: DataFit, factors: Sequence[Array]) -> list[Array]:
         """The factors after one step by these sums."""
@@ -50,16 +53,29 @@ class LayeredMemory:
     @classmethod
     def layout(cls, description: dict[str, Any], arrays: Arrays, shapes: Sequence[tuple[int, ...]]) -> Layout:  # noqa: ARG003
         """What the arrays of a file must be like, for factors of these shapes."""
-        (size, n_features), *upper = shapes
-        second = (size, size) if arrays["memory"][1:2] and arrays["memory"][1].shape == (size, size) else shapes[0]
-        expected = [(size, n_features), second, *upper]
-        return {"memory": [Expected(tuple(shape), low=0) for shape in expected]}
+        first, *upper = shapes
+        return {"memory": [Expected(tuple(shape), low=0) for shape in (first, cls.second_shape(first), *upper)]}
+
+    @staticmethod
+    def second_shape(first: tuple[int, ...]) -> tuple[int, ...]:
+        """That of the second sum for a Z_1 of this shape."""
+        return first[0], first[0]
 
     @classmethod
     def restored(cls, description: dict[str, Any], arrays: Arrays, n_seen: int) -> "LayeredMemory":  # noqa: ARG003
         """The memory again, from what `state` gave."""
         first, second, *counts = arrays["memory"]
         return cls((first, second), tuple(counts), n_seen)
+
+
+@dataclass(frozen=True)
+class CountedMemory(LayeredMemory):
+    """The same where the data are counts."""
+
+    @staticmethod
+    def second_shape(first: tuple[int, ...]) -> tuple[int, ...]:
+        """That of the second sum for a Z_1 of this shape."""
+        return first
 
 
 def _carried(Z: Array, N: Array) -> Array:
