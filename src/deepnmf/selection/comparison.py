@@ -49,7 +49,7 @@ class Candidate:
     copies : int
         The number of features that are copies of one feature below; 0 for layer 1.
     passes : float
-        The number of passes over all rows that the fits took.
+        The number of passes over all rows that the fits took, each one counted as k / 10 for k > 10 features.
     seconds : float
         The time that all fits of this size took.
     is_smallest_error : bool

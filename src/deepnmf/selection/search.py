@@ -29,6 +29,7 @@ from deepnmf.solvers.checkpoints import Checkpoints, Progress
 from deepnmf.solvers.loop import INTERRUPTED
 
 ENOUGH_WORSE = 2  # sizes in a row that are clearly worse than the best one: larger ones are not tried
+FEATURES_OF_A_PASS = 10  # with more features, a pass over the data takes longer and counts for more
 MEASURED = "measured"  # why a stage of a checkpoint is over
 
 
@@ -150,6 +151,7 @@ class Judge:
         predicted, learned = measured[:n_splits], measured[n_splits:]
         errors, weights = (np.array([getattr(one, name) for one in predicted]) for name in ("errors", "weights"))
         passes = sum(one.passes for one in predicted) + sum(one.passes for one in learned) / 2
+        passes *= max(1.0, sizes[0] / FEATURES_OF_A_PASS)
         return Trial(errors, weights, self._described(predicted, learned), passes, time.perf_counter() - began)
 
     def _described(self, predicted: Sequence[Measured], learned: Sequence[Measured]) -> Features:
