@@ -1,12 +1,14 @@
 """The choice of layer sizes by predictions of hidden entries."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from scipy import sparse
 
 from catalogue import LABELED, SMALL, data, name_of
-from deepnmf import GDNMF, NMF, DeepNMF, DeepNSNMF, MultilayerNMF, SparseDeepNMF, select_layers
+from deepnmf import GDNMF, NMF, DeepNMF, DeepNSNMF, MultilayerNMF, Selection, SparseDeepNMF, select_layers
 from deepnmf.datasets import make_hierarchy
 from deepnmf.metrics import matched_cosine
 from deepnmf.selection import search
@@ -408,6 +410,14 @@ def test_the_plot_has_a_panel_for_each_layer_and_names_the_verdict():
     FigureCanvasAgg(figure).draw()
     titles = [panel.get_title(loc="left") for panel in figure.axes if panel.get_ylabel() != "stability (gray)"]
     assert titles == ["layer 1: 8 features", "layer 2: no such layer"]
+
+
+def test_the_plot_marks_the_error_without_a_layer_in_between():
+    row = select_layers(NMF(), planted(3), sizes=[2], refit=False, random_state=0).table_[0]
+    tried = [row, replace(row, layer=2, error=0.5), replace(row, layer=2, size=4, above=(2,)), replace(row, layer=3)]
+    panels = Selection((6, 2), None, tried).plot().axes
+    between = next(panel for panel in panels if panel.get_title(loc="left").startswith("layer 2 below 2"))
+    assert [0.5, 0.5] in [list(line.get_ydata()) for line in between.lines]
 
 
 def test_text_and_html_show_every_candidate():
