@@ -78,9 +78,13 @@ class Selection:
         return figure
 
     def _groups(self) -> list[list[Candidate]]:
-        """The candidates that are sizes of the same layer below the same layers."""
-        keys = dict.fromkeys((row.layer, row.above) for row in self.table_)
-        return [[row for row in self.table_ if (row.layer, row.above) == key] for key in keys]
+        """The candidates that are sizes of the same layer, of a layer in between below those it is best with."""
+        keys = {}
+        for row in sorted(self.table_, key=lambda row: -row.error):
+            keys[row.layer, row.above != ()] = row.layer, row.above
+        shown = [row for row in self.table_ if (row.layer, row.above) in keys.values()]
+        order = dict.fromkeys((row.layer, row.above) for row in shown)
+        return [[row for row in shown if (row.layer, row.above) == key] for key in order]
 
     def _chosen(self, rows: Sequence[Candidate]) -> int | None:
         """The size that was chosen among candidates for a layer; None if there is no such layer."""
