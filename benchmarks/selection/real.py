@@ -112,7 +112,9 @@ PART = Part(
         '`select_layers(DeepNMF(), X)`, for counts with the Kullback-Leibler loss, for ratings `NMF()` with `entry_weight="stored"`; no labels are used, and nothing was tuned on these data. Each '
         "seed hides other entries of the same data. `smallest error at` is the size of the first layer with the smallest error; stability and explained share are those of the chosen one. "
         "The searches of the larger data have the budget of `deepnmf fit` without `--layers`; `cut` is how many of them were ended by it, so that the choice is one among the sizes tried until "
-        f"then. The ratings are from 1 to 5, {RATINGS['n']} x {RATINGS['p']}, a twelfth of them observed, rounded, of the square root of a product of rank {RATINGS['rank']}: no matrix of that rank."
+        f"then. The ratings are from 1 to 5, {RATINGS['n']} x {RATINGS['p']}, a twelfth of them observed, rounded, of the square root of a product of rank {RATINGS['rank']}: no matrix of that rank. "
+        "Pictures (`python -m benchmarks.selection.picture`, seed 0): [Samson](../images/selection-samson.svg), [leukemia](../images/selection-leukemia.svg), "
+        "[digits](../images/selection-digits.svg)."
     ),
     cases=CASES,
     contenders=only_select_layers,
