@@ -1,8 +1,9 @@
 """The choice of all layers, from the data upwards.
 
 The first layer is chosen by hidden entries of X. Whatever is above it is chosen by hidden entries of its codes: first
-the size of a single layer, then that of a layer between it and the codes. A single layer of the middle level of a
-hierarchy describes the codes of a row too well, some twenty numbers by eight. Held by the layer above, it does not.
+the size of a single layer, then that of a layer between it and the codes, and both in turn. A single layer of the
+middle level of a hierarchy describes the codes of a row too well, some twenty numbers by eight. Held by the layer
+above, it does not.
 """
 
 from collections.abc import Callable
@@ -92,8 +93,7 @@ class LayerSearch:
             if given is None:
                 judge.search(list(coarse_grid(min(n, size))))
                 if layer_exists(judge.trials, size):
-                    top = best_sizes(judge.trials)
-                    judge.search([m for m in coarse_grid(size) if top[0] < m < size], top)
+                    search_in_between(judge, size)
             else:
                 judge.try_all([sizes or (1,) for sizes in given])
             if self._goes_on():
@@ -148,6 +148,29 @@ class LayerSearch:
         if (given := self.allowed.above(sizes[0])) is not None:
             return len(self.judges) == 1 and given != [()]
         return sizes[-1] >= FEWEST_BELOW and self.judges[0].splits.shape[0] * sizes[-1] >= FEWEST_OBSERVED
+
+
+def search_in_between(judge: Judge, below: int) -> None:
+    """Try layers between the codes and the layer above; if there is one, that one again, until neither changes.
+
+    A single layer above two levels is a compromise between them, so that its size is too large with one in between.
+    """
+    best: LayerSizes = ()
+    while best != (best := best_sizes(judge.trials)):
+        if len(best) > 1:
+            judge.search([k for k in coarse_grid(best[0]) if 1 < k < best[0]], above_layer(best[0]))
+        top = best_sizes(judge.trials)[-1]
+        judge.search([m for m in coarse_grid(below) if top < m < below], below_layer(top))
+
+
+def above_layer(middle: int) -> Callable[[int], LayerSizes]:
+    """The layers for each size of a layer above one of a given size."""
+    return lambda size: (middle, size)
+
+
+def below_layer(top: int) -> Callable[[int], LayerSizes]:
+    """The layers for each size of a layer below one of a given size."""
+    return lambda size: (size, top)
 
 
 # ------------------------------------------------------------------------------------------- what features are like

@@ -81,8 +81,8 @@ def select_layers(
         codes of their own. The fit of `best_estimator_` then starts from them.
     max_passes : float or None, default=None
         The search for the first layer ends when its fits have taken so many passes over the rows, and the choice is
-        made among the sizes that have been tried. A pass with k > 10 features counts as k / 10 passes. Layers above need
-        no passes over X. Passes are counted instead of seconds so that the choice is the same on any machine.
+        made among the sizes that have been tried. A pass with k > 10 features counts as k / 10 passes. Layers above
+        need no passes over X. Passes are counted instead of seconds so that the choice is the same on any machine.
     random_state : int, RandomState or None, default=None
         Decides which entries are hidden, and about the starts if the model has no `random_state`.
     n_jobs : int or None, default=None
