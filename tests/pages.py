@@ -4,6 +4,7 @@ import base64
 import io
 import json
 import re
+import zlib
 
 import numpy as np
 
@@ -34,3 +35,14 @@ def curves_of(pack) -> np.ndarray:
     """Return the curves of a pack in the scale of the data, NaN for unobserved points."""
     numbers = np.frombuffer(base64.b64decode(pack["points"]), "<i2").reshape(len(pack["scales"]), -1)
     return np.where(numbers == -32768, np.nan, numbers / 32767 * np.array(pack["scales"])[:, None])
+
+
+def numbers_of(pack) -> np.ndarray:
+    """Return deflated numbers."""
+    content = zlib.decompress(base64.b64decode(pack["deflated"]))
+    return np.frombuffer(content, {"Int8": "i1", "Int16": "<i2", "Uint16": "<u2", "Uint32": "<u4"}[pack["array"]])
+
+
+def words_of(pack) -> list:
+    """Return the words of each vector with their weights, the heaviest first."""
+    return [[(pack["vocabulary"][entry[0]], entry[1]) for entry in words] for words in pack["words"]]

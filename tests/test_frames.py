@@ -1,13 +1,18 @@
 """Data frames and AnnData as input and output."""
 
+import warnings
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
 
+import deepnmf
 from deepnmf import NMF, DeepNSNMF, fit_anndata
 from deepnmf.models import factorization
+from deepnmf.reading import ReadingError, read
 from jitter import without_copies
 
 COLUMNS = ["iron", "oak", "rain", "salt", "wool"]
@@ -71,6 +76,42 @@ def test_another_layer_and_another_key_can_be_chosen():
     expected = NMF(2, random_state=0).fit(numbers())
     assert (adata.varm["parts"] == expected.components_.T).all()
     assert set(adata.obsm) == {"X_parts"}
+
+
+@pytest.mark.anndata
+@pytest.mark.filterwarnings("ignore")
+def test_genes_keep_their_names_and_results_their_origin(tmp_path):
+    anndata = pytest.importorskip("anndata", reason="anndata is not installed")
+    adata = anndata.AnnData(sparse.csr_matrix(numbers()), layers={"log": numbers()})
+    adata.var_names, adata.obs["kind"] = COLUMNS, pd.Categorical(["oak", "elm"] * 20)
+    holder = SimpleNamespace(mod={"rna": adata})
+    model = DeepNSNMF((4, 2), random_state=0)
+    assert fit_anndata(model, holder, layer="log", modality="rna", key="parts") is holder
+    assert {name for name, _ in model.top_features(n=5)[0]} == set(COLUMNS)
+    assert adata.obsm["X_parts_1"].shape == (40, 4)
+    assert (adata.uns["parts"]["model"], adata.uns["parts"]["layer"]) == ("DeepNSNMF", "log")
+    assert adata.uns["parts"]["explained"].tolist() == [one.explained for one in model.hierarchy_]
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    model.save(tmp_path / "model")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = deepnmf.load(tmp_path / "model")
+        again.transform(numbers())
+    assert again.top_features() == model.top_features()
+    model.report(tmp_path / "page.html", adata, "kind", layer="log")
+    assert all(name in (tmp_path / "page.html").read_text() for name in (*COLUMNS, "elm"))
+    data = read(tmp_path / "cells.h5ad", labels="kind", key="log")
+    np.testing.assert_array_equal(data.X, numbers())
+    assert "layer 'log'" in data.description
+    again = read(tmp_path / "cells.h5ad", like=data.recipe)
+    np.testing.assert_array_equal(again.X, data.X)
+    with pytest.raises(ReadingError, match=r"no layer 'lag' for --key: closest are 'log'"):
+        read(tmp_path / "cells.h5ad", key="lag")
+    for wrong in ({"layer": "raw"}, {"y": "sort"}):
+        with pytest.raises(ValueError, match="expected"):
+            fit_anndata(model, adata, **wrong)
+    with pytest.raises(ValueError, match="modality is 'atac': expected one of rna"):
+        fit_anndata(model, holder, modality="atac")
 
 
 @without_copies

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
-from deepnmf import ImageGradientOrientations
+from deepnmf import ColumnScaler, ImageGradientOrientations
 
 ROWS, COLUMNS = np.mgrid[:6, :9].astype(float)
 
@@ -36,6 +36,7 @@ def test_every_pixel_that_is_not_flat_has_unit_length():
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_check_estimator_passes():
     check_estimator(ImageGradientOrientations(), on_skip=None)
+    check_estimator(ColumnScaler(), on_skip=None)
 
 
 def test_features_are_named_and_the_dtype_is_kept():

@@ -18,7 +18,7 @@ from deepnmf.metrics import clustering_accuracy, nmi, sparseness
 from deepnmf.objective.divergences import Divergence
 from deepnmf.report import layer_scores, write_comparison, write_report
 from deepnmf.report.evaluation import Evaluation
-from pages import curves_of, data_of, pictures_of, text_of
+from pages import curves_of, data_of, numbers_of, pictures_of, text_of, words_of
 
 X = data()
 y = np.arange(60) % 3
@@ -43,12 +43,16 @@ def test_every_model_has_a_report_with_its_layers_and_their_factors(model, tmp_p
     content = data_of(tmp_path / "page.html")
     assert [layer["size"] for layer in content["layers"]] == [len(C) for C in fitted.features_]
     for layer, packed in enumerate(content["layers"]):
-        assert sorted(packed["shown"]) == list(range(packed["size"]))
+        assert len(packed["shown"]) == packed["size"] - packed["dead"]
+        np.testing.assert_array_equal(fitted.encode(X, layer), fitted._encoded_layers(X)[layer])
         for direction, Z in links(fitted, layer).items():
+            alive = np.isin(
+                np.arange(Z.shape[1]), content["layers"][layer + (1 if direction == "above" else -1)]["shown"]
+            )
             for feature, entries in zip(packed["shown"], packed[direction], strict=True):
-                order = np.argsort(-np.abs(Z[feature]), kind="stable")[: len(entries)]
-                assert [index for index, _ in entries] == order.tolist()
-                np.testing.assert_allclose([weight for _, weight in entries], Z[feature][order], rtol=1e-3)
+                order = np.argsort(-np.abs(Z[feature]) * alive, kind="stable")[: len(entries)]
+                assert [entry[0] for entry in entries] == order.tolist()
+                np.testing.assert_allclose([entry[1] for entry in entries], Z[feature][order], rtol=1e-3)
 
 
 def links(model, layer):
@@ -82,7 +86,7 @@ def test_errors_and_scores_are_those_of_the_loss(beta, hidden):
     rows = np.where(np.random.default_rng(0).random(X.shape) < hidden, np.nan, X + 0.1)
     model = DeepNSNMF((8, 4), beta_loss=beta, random_state=0, tol=1e-3).fit(rows)
     evaluation = Evaluation.of(model, rows)
-    assert evaluation.divergences.explained == pytest.approx(model.score(rows), rel=1e-5)
+    assert [score.explained for score in evaluation.scores] == [one.explained for one in model.hierarchy_]
     seen = np.isfinite(rows)
     for layer, score in enumerate(layer_scores(model, rows)):
         rebuilt = model.decode(model.encode(rows, layer), layer)
@@ -100,8 +104,9 @@ def test_samples_of_a_kullback_leibler_model_show_their_deviance(tmp_path):
     left, whole = (Divergence(1).each(counts, Y).sum(axis=1) for Y in (model.decode(model.transform(counts)), baseline))
     np.testing.assert_allclose(samples["errors"][0], left / whole, rtol=6e-3)
     page = text_of(tmp_path / "page.html")
-    assert "<dd>Kullback-Leibler divergence</dd>" in page
-    assert f"<dt>deviance explained</dt><dd>{100 * model.score(counts):.1f} %</dd>" in page
+    assert "one layer of 4 · Kullback-Leibler divergence</p>" in page
+    assert f"<td>{100 * model.score(counts):.1f} %</td>" in page
+    assert "of the deviance" in page
     assert "Loss (Kullback-Leibler divergence) after each sweep" in page
     assert "√(2d), d is the Kullback-Leibler divergence" in page
     assert "Frobenius" not in page
@@ -110,13 +115,11 @@ def test_samples_of_a_kullback_leibler_model_show_their_deviance(tmp_path):
 def test_a_page_of_squared_error_says_so_and_nothing_of_deviance(tmp_path):
     nmf().report(tmp_path / "page.html", X)
     page = text_of(tmp_path / "page.html")
-    assert "<dd>squared error</dd>" in page
-    assert "<dt>explained</dt>" in page
+    assert "· squared error</p>" in page
+    assert "of the variation in the data" in page
     assert "Frobenius norm of the data minus the reconstruction from the codes" in page
     assert data_of(tmp_path / "page.html")["samples"]["error_name"] == "error"
     assert "Deviance" not in page
-    SemiNMF(4, random_state=0, tol=1e-2).fit(X).report(tmp_path / "page.html", X)
-    assert "<dt>loss</dt>" not in text_of(tmp_path / "page.html")
 
 
 def test_pages_of_deep_models_show_their_hierarchy(tmp_path):
@@ -127,7 +130,7 @@ def test_pages_of_deep_models_show_their_hierarchy(tmp_path):
     write_comparison({"deep": model, "shallow": nmf()}, tmp_path / "both.html", X)
     deep_page, shallow_page, both = ((tmp_path / f"{name}.html").read_text() for name in ("deep", "shallow", "both"))
     for page in (deep_page, both):
-        assert page.count(explained) == 1
+        assert explained in page
         assert page.count("Copies: features") == 1
     assert "Copies: features" not in shallow_page
 
@@ -178,20 +181,44 @@ def test_a_color_picture_keeps_its_colors(tmp_path):
     np.testing.assert_allclose(found, 255 * features / features.max(axis=(1, 2, 3), keepdims=True), atol=1.1)
 
 
-def test_words_are_the_heaviest_inputs(tmp_path):
-    names = [f"word{j}" for j in range(24)]
-    model = nmf()
-    model.report(tmp_path / "page.html", X, feature_names=names)
+def test_words_have_what_every_relevance_ranks_first(tmp_path):
+    """Relevance is λ log φ + (1 - λ) log(φ / p), φ = feature / its sum, p = share of the column in the data."""
+    rows = sparse.csr_array(np.hstack([X, X**2, X**3]))
+    names = [f"word{j}" for j in range(72)]
+    model = nmf(rows)
+    model.report(tmp_path / "page.html", rows, feature_names=names)
     (layer,) = data_of(tmp_path / "page.html")["layers"]
-    for feature, words in zip(layer["shown"], layer["pack"]["words"], strict=True):
-        expected = [word.replace("x", "word") for word, weight in model.top_features(n=20)[feature] if weight]
-        assert [word for word, _ in words] == expected
+    shares = rows.sum(axis=0) / rows.sum()
+    for feature, words, title in zip(layer["shown"], words_of(layer["pack"]), layer["titles"], strict=True):
+        C = model.features_[0][feature]
+        assert [word for word, _ in words] == [names[j] for j in np.argsort(-C) if names[j] in dict(words)]
+        phi = C / C.sum()
+        for weight, most in ((1.0, 20), (0.4, 20), (0.0, 12)):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                relevance = weight * np.log(phi) + (1 - weight) * np.log(phi / shares)
+            best = [names[j] for j in np.argsort(-relevance) if C[j] > 1e-3 * C.max()][:most]
+            assert set(best) <= set(dict(words))
+            assert weight != 0.4 or title == ", ".join(best[:3])
 
 
-def test_columns_of_a_data_frame_are_words(tmp_path):
-    frame = pd.DataFrame(X, columns=[f"gene{j}" for j in range(24)])
-    nmf(frame).report(tmp_path / "page.html", frame)
-    assert "gene" in data_of(tmp_path / "page.html")["layers"][0]["pack"]["words"][0][0][0]
+def test_columns_of_a_table_deviate_from_their_means(tmp_path):
+    """A feature by the ratio of its entries to the column means, a sample in standard deviations."""
+    frame = pd.DataFrame(X * 10.0 ** np.arange(-6, 18)[::1].clip(-3, 3), columns=[f"gene{j}" for j in range(24)])
+    model = nmf(frame)
+    model.report(tmp_path / "page.html", frame)
+    content = data_of(tmp_path / "page.html")
+    (layer,), samples = content["layers"], content["samples"]
+    assert layer["pack"]["kind"] == "columns"
+    means, spread = frame.mean().to_numpy(), frame.std(ddof=0).to_numpy()
+    for feature, columns in zip(layer["shown"], layer["pack"]["words"], strict=True):
+        ratios = model.features_[0][feature] / means
+        expected = ratios / ratios.mean() - 1
+        order = np.argsort(-np.abs(expected), kind="stable")[:20]
+        np.testing.assert_allclose([entry[1] for entry in columns], expected[order], rtol=1e-2, atol=1e-3)
+    scores = (frame.to_numpy()[7] - means) / spread
+    first = samples["original"]["words"][7][0]
+    assert first[0] == np.argmax(np.abs(scores))
+    assert first[1] == pytest.approx(scores[first[0]], rel=1e-2)
 
 
 def test_curves_are_the_features_over_their_axis(tmp_path):
@@ -220,12 +247,12 @@ def test_unobserved_entries_are_blank_and_do_not_count(tmp_path):
     model = SemiNMF(4, random_state=0, tol=1e-2).fit(holed)
     model.report(tmp_path / "page.html", holed, image_shape=(4, 6))
     samples = data_of(tmp_path / "page.html")["samples"]
-    blank = pictures_of(samples["packs"][0], 60)[..., 3] == 0
+    blank = pictures_of(samples["original"], 60)[..., 3] == 0
     np.testing.assert_array_equal(blank, np.isnan(holed).reshape(60, 4, 6))
     (score,) = layer_scores(model, holed)
     assert score.error == pytest.approx(model.reconstruction_err_, rel=1e-3)
     model.report(tmp_path / "curves.html", holed)
-    np.testing.assert_allclose(curves_of(data_of(tmp_path / "curves.html")["samples"]["packs"][0]), holed, atol=1e-2)
+    np.testing.assert_allclose(curves_of(data_of(tmp_path / "curves.html")["samples"]["original"]), holed, atol=1e-2)
 
 
 def npy_file(folder):
@@ -295,9 +322,11 @@ def test_labels_of_every_kind_group_the_samples(labels, names, tmp_path):
     nmf().report(tmp_path / "page.html", X, labels)
     content = data_of(tmp_path / "page.html")
     assert content["groups"] == {"kind": "class", "names": names}
-    assert content["map"]["groups"] == [place if place < len(names) else -1 for place in y.tolist()]
-    means = [nmf().transform(X)[y == place].mean(axis=0) for place in range(len(names))]
+    groups = numbers_of(content["map"]["groups"]).tolist()
+    assert groups == [place if place < len(names) else -1 for place in y.tolist()]
     profile = content["profile"][0]
+    means = [nmf().transform(X)[y == place].mean(axis=0) for place in profile["groups"]]
+    assert sorted(profile["groups"]) == list(range(len(names)))
     np.testing.assert_allclose(profile["means"], np.array(means)[:, profile["features"]], rtol=1e-2)
 
 
@@ -318,10 +347,11 @@ def test_shown_samples_are_spread_over_the_classes(tmp_path):
     rare = np.where(np.arange(2400) % 600 == 7, "rare", "common")
     model = nmf(many)
     model.report(tmp_path / "page.html", many, rare, sample_names=[f"row {i}" for i in range(2400)])
-    samples = data_of(tmp_path / "page.html")["samples"]
-    assert len(samples["rows"]) == 200
-    assert {7, 607, 1207, 1807} <= set(samples["rows"])
-    assert samples["names"] == [f"row {i}" for i in samples["rows"]]
+    content = data_of(tmp_path / "page.html")
+    assert len(content["samples"]["rows"]) == 200
+    assert {7, 607, 1207, 1807} <= set(content["samples"]["rows"])
+    assert content["map"]["names"] == [f"row {i}" for i in range(2400)]
+    assert "codes and reconstructions of 200 of 2,400 samples" in text_of(tmp_path / "page.html")
 
 
 def test_large_pictures_fit_into_a_small_file(tmp_path):
@@ -350,7 +380,7 @@ def test_text_of_the_data_is_never_markup(tmp_path):
     assert "alert(1)</script>" not in page
     assert "<b>" not in page
     assert page.count("<script") == page.count("</script>") == 2
-    assert data_of(tmp_path / "page.html")["samples"]["names"][0] == evil
+    assert data_of(tmp_path / "page.html")["map"]["names"][0] == evil
     assert "&lt;/script&gt;&lt;script&gt;alert(1)" in page
     write_comparison({evil: model}, tmp_path / "page.html", X, title=evil)
     assert text_of(tmp_path / "page.html").count("<script") == 2
@@ -390,13 +420,12 @@ def test_a_model_that_pools_does_so_within_the_groups(tmp_path, groups):
     content, pooled = data_of(tmp_path / "page.html"), model.encode(X, 1, groups=groups)
     assert not np.allclose(pooled, model.encode(X, 1))
     assert content["groups"] == {"kind": "group", "names": list(dict.fromkeys(map(str, groups)))}
-    assert content["samples"]["groups"] == (np.arange(60) // 20).tolist()
+    assert numbers_of(content["map"]["groups"]).tolist() == (np.arange(60) // 20).tolist()
     profile = content["profile"][1]
-    means = [pooled[start : start + 20].mean(axis=0)[profile["features"]] for start in (0, 20, 40)]
+    means = [pooled[20 * place : 20 * place + 20].mean(axis=0)[profile["features"]] for place in profile["groups"]]
     np.testing.assert_allclose(profile["means"], means, rtol=6e-3, atol=1e-9)
     text = text_of(tmp_path / "page.html")
     assert "within each group of rows" in text
-    assert "Colors show the groups" in text
     error = np.linalg.norm(X - model.decode(pooled, 1))
     assert layer_scores(model, X, groups=groups)[1].error == pytest.approx(error)
 
@@ -515,17 +544,24 @@ def test_a_comparison_of_several_losses_names_them(tmp_path):
     assert '<th scope="col">loss</th>' not in text_of(tmp_path / "page.html")
 
 
-def test_a_comparison_has_the_scores_and_top_features_of_each_model(tmp_path):
+def test_a_comparison_has_every_layer_marks_the_best_and_shows_samples_side_by_side(tmp_path):
     models = {"flat": nmf(), "deep": deep()}
     seconds = {"flat": 0.5, "deep": 2.25}
     write_comparison(models, tmp_path / "page.html", X, y, image_shape=(4, 6), seconds=seconds)
-    page = text_of(tmp_path / "page.html")
-    for name, model in models.items():
-        assert f"{seconds[name]:.2f}" in page
-        for score in layer_scores(model, X, y):
-            cells = (f"{score.error:#.4g}", f"{score.sparseness:.3f}", f"{score.accuracy:.3f}", f"{score.nmi:.3f}")
-            assert "".join(f"<td>{cell}</td>" for cell in cells) in page
-    for entry, model in zip(data_of(tmp_path / "page.html")["models"], models.values(), strict=True):
-        features = model.components_[entry["features"]["shown"]].reshape(-1, 4, 6)
-        found = pictures_of(entry["features"]["pack"], 4)[..., 0]
-        np.testing.assert_allclose(found, 255 * features / features.max(axis=(1, 2), keepdims=True), atol=1.1)
+    page, content = text_of(tmp_path / "page.html"), data_of(tmp_path / "page.html")
+    scores = [score for model in models.values() for score in layer_scores(model, X, y)]
+    assert all(f"<td>{score.sparseness:.3f}</td>" in page for score in scores)
+    assert f'class="best">{min(score.error for score in scores):#.4g}</td>' in page
+    assert f'class="best">{max(score.nmi for score in scores):.3f}</td>' in page
+    assert all(f"{duration:.2f}" in page for duration in seconds.values())
+    for entry, model in zip(content["models"], models.values(), strict=True):
+        for packed, C in zip(entry["layers"], model.features_, strict=True):
+            features = C[packed["shown"]].reshape(-1, 4, 6)
+            found = pictures_of(packed["pack"], len(features))[..., 0]
+            np.testing.assert_allclose(found, 255 * features / features.max(axis=(1, 2), keepdims=True), atol=1.1)
+    samples = content["samples"]
+    rows = X[samples["rows"]]
+    for model, errors in zip(models.values(), samples["errors"], strict=True):
+        rebuilt = model.decode(model.encode(X))[samples["rows"]]
+        expected = np.linalg.norm(rows - rebuilt, axis=1) / np.linalg.norm(rows, axis=1)
+        np.testing.assert_allclose(errors, expected, rtol=6e-3)

@@ -8,9 +8,13 @@ from scipy import sparse
 from catalogue import LABELED, SMALL, data, name_of
 from deepnmf import GDNMF, NMF, DeepNMF, DeepNSNMF, MultilayerNMF, SparseDeepNMF, select_layers
 from deepnmf.datasets import make_hierarchy
+from deepnmf.metrics import matched_cosine
 from deepnmf.selection import search
-from deepnmf.selection.comparison import Trial, best_size, candidates, layer_exists
-from deepnmf.selection.hidden_entries import HiddenInArray, HiddenInStored, hidden_entries
+from deepnmf.selection.comparison import Features, Trial, best_sizes, candidates, layer_exists
+from deepnmf.selection.hidden_entries import HiddenInArray
+from deepnmf.selection.hidden_in_sparse import HiddenInSparse, HiddenInStored
+from deepnmf.selection.stability import stability
+from deepnmf.selection.thinned_counts import ThinnedCounts
 
 MASKING = [model for model in SMALL if model._problem().masks_nan]
 
@@ -29,7 +33,7 @@ def ratings(rank=3, n=150, p=60, share=0.4, seed=0):
 
 
 def trial(*errors):
-    return Trial(np.array([errors], dtype=float), np.ones((1, len(errors))), 0.0, 1.0)
+    return Trial(np.array([errors], dtype=float), np.ones((1, len(errors))), Features(), 1.0, 1.0)
 
 
 def fits_as_one_size(model):
@@ -56,10 +60,11 @@ def test_the_loss_of_the_model_judges_the_entries(beta_loss):
     assert selection.best_sizes_ == (4,)
 
 
-@pytest.mark.parametrize("variation", [0.2, 0.5])
-@pytest.mark.parametrize("model", [DeepNMF(), MultilayerNMF(), DeepNSNMF(theta=0.1)], ids=name_of)
+@pytest.mark.parametrize(
+    ("model", "variation"), [(DeepNMF(), 0.5), (MultilayerNMF(), 0.2), (DeepNSNMF(theta=0.1), 0.5)], ids=str
+)
 def test_the_top_of_a_planted_hierarchy_is_found(model, variation):
-    X = make_hierarchy(500, (12, 4), image_shape=(16, 16), variation=variation, random_state=1).data
+    X = make_hierarchy(300, (12, 4), image_shape=(16, 16), variation=variation, random_state=1).data
     selection = select_layers(model, X, sizes=[12], random_state=0)
     assert selection.best_sizes_ == (12, 4)
     assert [len(C) for C in selection.best_estimator_.features_] == [12, 4]
@@ -92,6 +97,45 @@ def test_a_layer_is_not_optional_if_every_tuple_has_it():
 def test_only_stored_entries_of_ratings_count():
     selection = select_layers(NMF(), ratings(), sizes=[1, 2, 3, 4, 5], random_state=0, entry_weight="stored")
     assert selection.best_sizes_ == (3,)
+
+
+def word_counts(rank=4, n=300, p=200, rate=0.5, seed=0):
+    """A sparse matrix of counts, most of them zero."""
+    rng = np.random.default_rng(seed)
+    means = rng.gamma(0.5, size=(n, rank)) @ rng.gamma(0.3, size=(rank, p))
+    return sparse.csr_array(rng.poisson(means * (rate / means.mean())).astype(float))
+
+
+@pytest.mark.parametrize("beta_loss", ["frobenius", "kullback-leibler"])
+def test_zeros_of_a_sparse_matrix_count(beta_loss):
+    X = word_counts()
+    X.resize(300, 201)  # a word that is in no text
+    selection = select_layers(NMF(beta_loss=beta_loss), X, sizes=range(2, 7), random_state=0)
+    assert selection.best_sizes_ == (4,)
+    assert 0 < selection.table_[2].explained < 1
+
+
+def test_a_level_between_parts_and_top_is_found():
+    X = make_hierarchy(400, (24, 8, 4), variation=0.5, random_state=100).data
+    selection = select_layers(DeepNMF(), X, sizes=[24], random_state=100)
+    parts, middle, top = selection.best_sizes_
+    assert (parts, top) == (24, 4)
+    assert top < middle < parts
+    assert {(row.layer, row.above) for row in selection.table_} == {(1, ()), (2, (4,)), (3, ()), (4, ())}
+    best = {(row.layer, row.size) for row in selection.table_ if row.is_best and row.layer < 4}
+    assert best == {(1, 24), (2, middle), (3, 4)}
+    given = select_layers(DeepNMF(), X, sizes=[(24, 4), (24, middle, 4)], random_state=100, refit=False)
+    assert given.best_sizes_ == (24, middle, 4)
+    assert not hasattr(given.best_estimator_, "components_")
+
+
+def test_rows_of_a_file_are_sampled_for_the_choice(tmp_path, monkeypatch):
+    X = planted(3, n=400)
+    np.save(tmp_path / "X.npy", X)
+    monkeypatch.setattr("deepnmf.selection.split_choice.MOST_ENTRIES", X.size // 2)
+    selection = select_layers(NMF(), tmp_path / "X.npy", sizes=[2, 3, 4], random_state=0)
+    assert selection.best_sizes_ == (3,)
+    assert len(selection.best_estimator_.codes_[-1]) == 400
 
 
 def test_entries_without_weight_do_not_count():
@@ -179,20 +223,20 @@ def test_stored_entries_are_hidden_as_the_same_entries_of_an_array():
     seen = entries.seen(0).X
     assert seen.nnz + len(rows) == X.nnz
     assert not seen[rows, columns].any()
-    low, high = entries.limits(0)
+    low, high, mean = entries.seen_columns(0)
     filled = np.where(seen.toarray() > 0, seen.toarray(), np.nan)
     np.testing.assert_array_equal(low, np.nanmin(filled, axis=0))
     np.testing.assert_array_equal(high, np.nanmax(filled, axis=0))
+    np.testing.assert_allclose(mean, np.nanmean(filled, axis=0))
 
 
-def test_errors_are_those_of_the_reconstruction(monkeypatch):
+def test_errors_are_those_of_the_reconstruction():
     X = planted(3)
     entries = HiddenInArray(X, [0])
     model = NMF(3, random_state=0).fit(entries.seen(0).X)
-    low, high = entries.limits(0)
+    low, high, _ = entries.seen_columns(0)
     rows, columns, _ = entries.hidden(0)
     expected = 0.5 * (X - np.clip(model.codes_[-1] @ model.components_, 2 * low - high, 2 * high - low)) ** 2
-    monkeypatch.setattr("deepnmf.selection.hidden_entries.ENTRIES_OF_BLOCK", 7 * 50)
     errors, weights = entries.errors(0, model)
     np.testing.assert_allclose(errors.sum(), expected[rows, columns].sum())
     np.testing.assert_array_equal(weights, np.bincount(rows, minlength=len(X)))
@@ -206,12 +250,61 @@ def test_predictions_that_nothing_determines_are_bounded():
     assert entries.errors(0, model)[0].sum() < 0.5 * X.size * (3 * X.max()) ** 2
 
 
+def test_hidden_zeros_and_stored_entries_are_weighed_so_that_all_entries_count_alike():
+    X = word_counts()
+    entries = HiddenInSparse(X, [4])
+    rows, columns, weights = entries.hidden(0)
+    seen, given = entries.seen(0)
+    assert (np.diff(rows) >= 0).all()
+    assert not given.stored[rows, columns].any()
+    assert abs(seen - X).max() == 0  # hidden entries are stored, without weight
+    is_zero = np.asarray(X[rows, columns]).ravel() == 0
+    assert weights[is_zero].sum() == pytest.approx(0.1 * (X.shape[0] * X.shape[1] - X.nnz), rel=0.05)
+    assert weights[~is_zero].sum() == pytest.approx(0.1 * X.nnz, rel=0.05)
+    n_seen_zeros = X.shape[0] * X.shape[1] - X.nnz - is_zero.sum()
+    shares = given.rest * n_seen_zeros, given.stored.data.sum()
+    assert shares[0] / shares[1] == pytest.approx((X.shape[0] * X.shape[1] - X.nnz) / X.nnz, rel=0.02)
+
+
+def test_thinned_counts_add_up_and_their_errors_are_those_of_all_entries():
+    X = word_counts()
+    counts = ThinnedCounts(X, [2])
+    seen, hidden = counts.seen(0).X.toarray(), X.toarray() - counts.seen(0).X.toarray()
+    assert (hidden >= 0).all()
+    assert hidden.sum() == pytest.approx(0.1 * X.sum(), rel=0.05)
+    model = NMF(3, beta_loss="kullback-leibler", random_state=0).fit(seen)
+    baseline = np.outer(seen.sum(axis=1), seen.sum(axis=0)) / seen.sum()
+    predicted = (0.99 * model.codes_[-1] @ model.components_ + 0.01 * baseline) / 9
+    expected = model._learned.divergence.each(hidden, predicted).sum(axis=1)
+    np.testing.assert_allclose(counts.errors(0, model)[0], expected)
+
+
+def test_features_that_come_back_are_stable_and_others_are_not():
+    rng = np.random.default_rng(0)
+    same, others = rng.random((5, 40)) ** 4, rng.random((5, 40)) ** 4
+    assert stability([same, same[::-1]]) == pytest.approx((1.0, 1.0))
+    cosine, silhouette = stability([same, others])
+    assert cosine < 0.8
+    assert silhouette < 0.3
+
+
+@pytest.mark.parametrize("model", [NMF(), DeepNMF()], ids=name_of)
+def test_a_consensus_has_the_planted_features_and_codes_that_fit_them(model):
+    planted = make_hierarchy(200, (6, 3), image_shape=(10, 10), random_state=1)
+    selection = select_layers(model, planted.data, sizes=[6], random_state=0, consensus=True)
+    features, codes, share_kept = vars(selection.consensus_).values()
+    assert matched_cosine(features, planted.features[0]) > 0.95
+    assert share_kept > 0.5
+    assert np.linalg.norm(planted.data - codes @ features) < 0.1 * np.linalg.norm(planted.data)
+    assert matched_cosine(selection.best_estimator_.features_[0], features) > 0.95
+
+
 # ---------------------------------------------------------------------------------------------- the rule
 
 
 def test_the_smallest_size_is_chosen_that_is_not_clearly_worse():
-    trials = {1: trial(5, 5, 5, 5), 2: trial(1, 2, 1, 2), 3: trial(1, 1, 2, 1.9), 4: trial(2, 2, 2, 2)}
-    assert best_size(trials) == 2
+    trials = {(1,): trial(5, 5, 5, 5), (2,): trial(1, 2, 1, 2), (3,): trial(1, 1, 2, 1.9), (4,): trial(2, 2, 2, 2)}
+    assert best_sizes(trials) == (2,)
     marks = {row.size: (row.is_smallest_error, row.is_best) for row in candidates(trials, 1)}
     assert marks == {1: (False, False), 2: (False, True), 3: (True, False), 4: (False, False)}
 
@@ -219,10 +312,10 @@ def test_the_smallest_size_is_chosen_that_is_not_clearly_worse():
 @pytest.mark.parametrize(
     ("trials", "exists"),
     [
-        ({1: trial(5, 5, 5, 5), 3: trial(1, 1, 1, 2)}, True),
-        ({1: trial(5, 5, 5, 5), 6: trial(1, 1, 1, 2)}, False),
-        ({1: trial(1, 1, 1, 1), 3: trial(2, 2, 2, 2)}, False),
-        ({1: trial(1, 2, 1, 2), 3: trial(1, 1, 2, 1.9)}, False),
+        ({(1,): trial(5, 5, 5, 5), (3,): trial(1, 1, 1, 2)}, True),
+        ({(1,): trial(5, 5, 5, 5), (6,): trial(1, 1, 1, 2)}, False),
+        ({(1,): trial(1, 1, 1, 1), (3,): trial(2, 2, 2, 2)}, False),
+        ({(1,): trial(1, 2, 1, 2), (3,): trial(1, 1, 2, 1.9)}, False),
     ],
 )
 def test_a_layer_exists_if_it_combines_and_is_better_than_one_feature(trials, exists):
@@ -252,7 +345,7 @@ def test_an_interrupted_search_keeps_what_has_been_tried(monkeypatch):
     interrupt_at(4, monkeypatch)
     with pytest.warns(UserWarning, match="choice is made among the sizes that have been tried"):
         selection = select_layers(NMF(), planted(3), sizes=[2, 3, 4, 5], random_state=0)
-    assert selection.interrupted_
+    assert selection.ended_by_ == "interrupt"
     assert [row.size for row in selection.table_] == [2, 3]
     assert selection.best_estimator_.n_components == 3
 
@@ -268,6 +361,27 @@ def test_an_interrupt_in_a_layer_above_keeps_the_layers_below(monkeypatch):
     with pytest.warns(UserWarning, match="Interrupted"):
         selection = select_layers(DeepNMF(), planted(8), sizes=[6, 8], random_state=0)
     assert selection.best_sizes_ == (8,)
+
+
+def test_the_search_ends_after_so_many_passes():
+    params = {"sizes": [2, 3, 4, 5], "random_state": 0}
+    table = select_layers(NMF(), planted(3), **params).table_
+    selection = select_layers(NMF(), planted(3), max_passes=table[0].passes + 1, **params)
+    assert selection.ended_by_ == "max_passes"
+    assert [row.size for row in selection.table_] == [2, 3]
+
+
+def test_a_checkpoint_resumes_an_interrupted_search(tmp_path, monkeypatch):
+    params = {"sizes": [2, 3, 4], "random_state": 0, "checkpoint": tmp_path / "sizes.checkpoint"}
+    expected = select_layers(NMF(), planted(3), **params)
+    assert not params["checkpoint"].exists()
+    with monkeypatch.context() as patched:
+        interrupt_at(4, patched)
+        with pytest.warns(UserWarning, match="Interrupted"):
+            select_layers(NMF(), planted(3), **params)
+    interrupt_at(2, monkeypatch)  # it must not be fitted again
+    assert figures(select_layers(NMF(), planted(3), **params)) == figures(expected)
+    assert not params["checkpoint"].exists()
 
 
 def test_a_fit_that_ended_early_is_not_compared():
@@ -292,7 +406,8 @@ def test_the_plot_has_a_panel_for_each_layer_and_names_the_verdict():
     selection = select_layers(DeepNMF(), planted(8, n=400, shape=100.0), sizes=[6, 8], random_state=0)
     figure = selection.plot()
     FigureCanvasAgg(figure).draw()
-    assert [panel.get_title(loc="left") for panel in figure.axes] == ["layer 1: 8 features", "layer 2: no such layer"]
+    titles = [panel.get_title(loc="left") for panel in figure.axes if panel.get_ylabel() != "stability (gray)"]
+    assert titles == ["layer 1: 8 features", "layer 2: no such layer"]
 
 
 def test_text_and_html_show_every_candidate():
@@ -345,7 +460,7 @@ def test_something_else_than_a_model_is_refused():
         select_layers("NMF", planted(3))
 
 
-@pytest.mark.parametrize("name", ["factors", "codes", "W", "checkpoint"])
+@pytest.mark.parametrize("name", ["factors", "codes", "W"])
 def test_arguments_of_fit_for_one_size_are_refused(name):
     with pytest.raises(ValueError, match=f"{name} was given, but it belongs to one choice of sizes"):
         select_layers(NMF(), planted(3), **{name: "x"})
@@ -362,7 +477,11 @@ def with_empty_column():
     [
         (with_empty_column(), {}, "Column 4 of X has no observed entry"),
         (planted(3)[:10, :10], {}, "X has 100 observed entries: at least 200"),
-        (ratings(), {}, 'takes a sparse X only with entry_weight="stored"'),
+        (ratings(), {"entry_weight": ratings()}, 'entry_weight must be None or "stored"'),
+        (planted(3), {"hide": "rows"}, "hide is 'rows': expected 'entries', 'counts' or None"),
+        (planted(3), {"hide": "counts"}, "hide='counts' needs beta_loss='kullback-leibler'"),
+        (planted(3), {"max_passes": 0}, "max_passes is 0: expected a positive number or None"),
+        (planted(3), {"checkpoint": "c"}, "checkpoint needs an integer as random_state, got None"),
         (planted(3), {"entry_weight": "stored"}, "entry_weight must be None or an array of the shape of X"),
         (planted(3), {"n_splits": 0}, "n_splits is 0: expected a positive integer"),
         (-planted(3), {}, "Negative values in data"),
@@ -373,7 +492,14 @@ def test_bad_data_are_refused_in_one_sentence(X, params, message):
         select_layers(NMF(), X, **params)
 
 
-def test_rows_that_are_read_block_by_block_are_refused(tmp_path):
-    np.save(tmp_path / "X.npy", planted(3))
-    with pytest.raises(ValueError, match="needs X in memory"):
-        hidden_entries(tmp_path / "X.npy", [0])
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (planted(3), "X has entries that are negative, NaN or not whole numbers"),
+        (sparse.csr_array(planted(3)), "takes a sparse X for squared error, or for beta_loss='kullback-leibler'"),
+    ],
+)
+def test_what_is_no_counts_cannot_be_thinned(X, message):
+    hide = None if sparse.issparse(X) else "counts"
+    with pytest.raises(ValueError, match=message):
+        select_layers(NMF(beta_loss="kullback-leibler"), X, hide=hide)

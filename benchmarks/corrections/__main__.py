@@ -3,11 +3,17 @@
 import argparse
 import warnings
 
-from benchmarks.corrections import code_scale, dying_parts, inner_scale, weights
+from benchmarks.corrections import code_scale, dying_parts, explained, inner_scale, weights
 from benchmarks.page import described
 from sklearn.exceptions import ConvergenceWarning
 
-PAGES = {"weights": weights, "inner-scale": inner_scale, "dying-parts": dying_parts, "code-scale": code_scale}
+PAGES = {
+    "weights": weights,
+    "inner-scale": inner_scale,
+    "dying-parts": dying_parts,
+    "code-scale": code_scale,
+    "explained": explained,
+}
 
 
 def main() -> None:

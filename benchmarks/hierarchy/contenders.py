@@ -3,6 +3,7 @@
 import time
 from inspect import signature
 from itertools import pairwise
+from math import nan
 
 import deepnmf
 from deepnmf import NMF, LayerSummary
@@ -46,7 +47,7 @@ class SeparateNMFs:
         """Their copies are the floor: features of separate fits that are similar by themselves."""
         copies = [0, *(n_copies(above, below) for below, above in pairwise(self.features_))]
         return [
-            LayerSummary(layer, len(C), float("nan"), model.n_dead_[0], n, float("nan"))
+            LayerSummary(layer, len(C), nan, nan, model.n_dead_[0], n, nan)
             for layer, (C, model, n) in enumerate(zip(self.features_, self.models, copies, strict=True), start=1)
         ]
 
@@ -113,7 +114,7 @@ def explained(model, X) -> list[float]:
     """The share of ‖X‖² that each layer explains with its best codes; of all rows, or above an activation of some."""
     if isinstance(model, SeparateNMFs) or model._problem().is_linear:
         return explained_by(model.features_, X)
-    return [one.explained for one in model.hierarchy_]
+    return [one.share_of_squares for one in model.hierarchy_]
 
 
 def explained_by(features, X) -> list[float]:

@@ -33,7 +33,7 @@ for axes_row, whole, weights in zip(rows, model.components_, model.factors_[1], 
 plt.show()
 
 # %%
-# ``hierarchy_`` says what each layer is like: the share of the data that it explains, features that are dead or copies
+# ``hierarchy_`` says what each layer is like: the share that it explains, features that are dead or copies
 # of a single feature below, and the number of parts that a feature is made of.
 
 for layer in model.hierarchy_:

@@ -15,23 +15,29 @@ if TYPE_CHECKING:
     from deepnmf.models.hierarchy import LayerSummary as LayerSummary
     from deepnmf.persistence import ModelFileError as ModelFileError
     from deepnmf.plotting import plot_codes as plot_codes
+    from deepnmf.plotting import plot_components as plot_components
     from deepnmf.plotting import plot_hierarchy as plot_hierarchy
     from deepnmf.plotting import plot_loss as plot_loss
+    from deepnmf.preprocessing import ColumnScaler as ColumnScaler
     from deepnmf.preprocessing import ImageGradientOrientations as ImageGradientOrientations
     from deepnmf.selection import Candidate as Candidate
+    from deepnmf.selection import Consensus as Consensus
     from deepnmf.selection import Selection as Selection
     from deepnmf.selection import select_layers as select_layers
 
 # Loaded when asked for: the command line answers --help without waiting for scikit-learn.
 _HOMES = {
     "Candidate": "selection",
+    "Consensus": "selection",
     "HierarchyWarning": "models.hierarchy",
+    "ColumnScaler": "preprocessing",
     "ImageGradientOrientations": "preprocessing",
     "LayerSummary": "models.hierarchy",
     "ModelFileError": "persistence",
     "Selection": "selection",
     "fit_anndata": "annotated",
     "plot_codes": "plotting",
+    "plot_components": "plotting",
     "plot_hierarchy": "plotting",
     "plot_loss": "plotting",
     "select_layers": "selection",

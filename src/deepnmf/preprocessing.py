@@ -1,16 +1,84 @@
-"""Image features of both signs, for Semi-NMF models."""
+"""Transformers before a model: columns in different units, and image features of both signs for Semi-NMF models."""
 
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.preprocessing import MaxAbsScaler
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from deepnmf.masks import with_holes
 
-__all__ = ["ImageGradientOrientations"]
+__all__ = ["ColumnScaler", "ImageGradientOrientations"]
+
+DIFFERENT_UNITS = 10.0  # the largest and the smallest maximum of columns in the same units differ by less
+
+
+class ColumnScaler(MaxAbsScaler):
+    """Divide each column by its largest magnitude, if the columns are in different units.
+
+    A model by squared error sees little but the columns with the largest numbers: of a table with the milligrams of one
+    substance and the grams of another, only the first. Columns count as being in different units if their largest
+    magnitudes differ by more than a factor. Zeros stay zeros, sparse data stay sparse, and NaN stays NaN.
+
+    Parameters
+    ----------
+    factor : float, default=10
+        Columns are divided if the largest of their maxima is more than this times the smallest; columns of zeros do
+        not count. With 0 they are always divided, as by scikit-learn's `MaxAbsScaler`.
+    copy : bool, default=True
+        Whether `transform` leaves its argument as it is.
+
+    Attributes
+    ----------
+    scale_ : array of shape (n_features,)
+        What columns are divided by; ones if they are in the same units.
+    max_abs_ : array of shape (n_features,)
+        The largest magnitude of each column.
+    n_samples_seen_, n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris, load_wine
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from deepnmf import NMF
+    >>> from deepnmf.preprocessing import ColumnScaler
+    >>> float(ColumnScaler().fit_transform(load_wine().data).max())  # columns had maxima from 0.66 to 1680
+    1.0
+    >>> float(ColumnScaler().fit_transform(load_iris().data).max())  # all columns are in centimeters
+    7.9
+    >>> make_pipeline(ColumnScaler(), NMF(3, random_state=0)).fit_transform(load_wine().data).shape
+    (178, 3)
+    """
+
+    def __init__(self, factor: float = DIFFERENT_UNITS, *, copy: bool = True) -> None:
+        super().__init__(copy=copy)
+        self.factor = factor
+
+    def partial_fit(self, X: Any, y: object = None) -> Self:
+        """Learn the largest magnitudes of the columns from a batch of rows, beside those of earlier batches.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        super().partial_fit(X, y)
+        if not in_different_units(self.max_abs_, self.factor):
+            self.scale_ = np.ones_like(self.max_abs_)
+        return self
+
+
+def in_different_units(maxima: NDArray[Any], factor: float = DIFFERENT_UNITS) -> bool:
+    """Whether the largest magnitudes of columns differ by more than a factor; columns of zeros do not count."""
+    known = maxima[maxima > 0]
+    return len(known) > 0 and bool(known.max() > factor * known.min())
 
 
 class ImageGradientOrientations(TransformerMixin, BaseEstimator):

@@ -68,9 +68,7 @@ def test_bad_options_are_refused_in_one_sentence(options, code, message, tmp_pat
     assert message in " ".join(result.stderr.split())
 
 
-def test_sparse_data_are_refused_with_a_remedy(tmp_path):
+def test_layers_of_texts_can_be_chosen(tmp_path):
     lines = [json.dumps({"text": f"word{k} word{k + 1} other"}) for k in range(50)]
     (tmp_path / "texts.jsonl").write_text("\n".join(lines))
-    result = run("choose", tmp_path / "texts.jsonl", "-o", tmp_path / "a.png")
-    assert result.exit_code == 4
-    assert "dense sample of the columns" in " ".join(result.stderr.split())
+    succeeded("choose", tmp_path / "texts.jsonl", "--candidates", "1,2", "-o", tmp_path / "a.png")

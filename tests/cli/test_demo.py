@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 import deepnmf
 from command_line import interrupting
 from deepnmf import NMF, DeepNMF, cli
-from deepnmf.cli import demo_command, output
+from deepnmf.cli import demo_command, output, results
 from deepnmf.report import layer_scores
 
 MODELS = {
@@ -19,8 +19,7 @@ MODELS = {
     "SparseDeepNMF": "sparse-deep-nmf",
     "DeepSemiNMF": "deep-semi-nmf",
 }
-ROW = re.compile(r"(\d) +(\d+) +(\d+\.\d\d) +(\d\.\d{3}) +(\d\.\d{3}) +(\d\.\d{3})")
-SUMMARY = re.compile(r"(\d) +(\d+) +(\d+\.\d) % +(\d+) +(\d+) +(\d+\.\d)")
+ROW = re.compile(r"(\d) +(\d+) +(\d+\.\d) % +(\d+) +(\d+)? +(\d\.\d{3}) +(\d\.\d{3})")
 
 
 def run(*arguments):
@@ -28,28 +27,23 @@ def run(*arguments):
 
 
 def printed_layers(output):
-    """Numbers of the table: layer, size, error, accuracy, NMI, sparseness."""
-    return [tuple(map(float, row)) for row in ROW.findall(output)]
+    """Numbers of the table: layer, size, explained, dead, copies (-1 for a single layer), accuracy, NMI."""
+    return [tuple(float(cell or -1) for cell in row) for row in ROW.findall(output)]
 
 
-def printed_hierarchies(output):
-    """Numbers of the table of hierarchies: layer, size, explained, dead, copies, parts."""
-    return [tuple(map(float, row)) for row in SUMMARY.findall(output)]
-
-
-def test_demo_draws_five_models_and_prints_one_row_per_layer(tmp_path):
+def test_demo_draws_five_models_prints_one_row_per_layer_and_ends_with_a_report(tmp_path):
     folder = tmp_path / "made" / "on the way"
     result = run("demo", "--output", folder)
     assert result.exit_code == 0, result.output
-    assert {path.name for path in folder.iterdir()} == {f"{name}.png" for name in MODELS}
-    assert all(path.read_bytes().startswith(b"\x89PNG") for path in folder.iterdir())
+    assert {path.name for path in folder.iterdir()} == {"report.html", *(f"{name}.png" for name in MODELS)}
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in folder.glob("*.png"))
     assert all(name in result.output for name in MODELS.values())
-    assert [row[:2] for row in printed_layers(result.output)] == [(1, 10)] + 4 * [(1, 40), (2, 10)]
-    summaries = printed_hierarchies(result.output)
-    assert [row[:2] for row in summaries] == 4 * [(1, 40), (2, 10)]
-    (*_, dead, copies, _), (*_, copies_of_published, _) = summaries[1], summaries[3]
-    assert dead == copies == 0 < copies_of_published
-    assert str(folder) in result.output
+    layers = printed_layers(result.output)
+    assert [row[:2] for row in layers] == [(1, 10)] + 4 * [(1, 40), (2, 10)]
+    assert (layers[2][3:5], layers[4][4] > 0) == ((0, 0), True)  # of DeepNMF, and copies of a published model
+    assert "What deep-nmf has found:\n- 10 wholes explain " in result.output
+    *_, last = result.output.splitlines()
+    assert last == f"Open {folder / 'report.html'} in a browser. Next, fit your own data: deepnmf fit FILE."
 
 
 def test_printed_figures_are_those_of_the_layer(tmp_path, capsys):
@@ -62,10 +56,31 @@ def test_printed_figures_are_those_of_the_layer(tmp_path, capsys):
     assert [row[:2] for row in printed] == [(1, 3), (1, 6), (2, 3)]
     scores = [score for model in models for score in layer_scores(model, data.X, data.y)]
     for row, score in zip(printed, scores, strict=True):
-        assert row[2:] == pytest.approx((score.error, score.accuracy, score.nmi, score.sparseness), abs=6e-3)
-    for row, summary in zip(printed_hierarchies(text), models[1].hierarchy_, strict=True):
-        expected = (100 * summary.explained, summary.dead, summary.copies, summary.parts)
-        assert row[2:] == pytest.approx(expected, abs=0.06)
+        assert (row[2], *row[5:]) == pytest.approx((100 * score.explained, score.accuracy, score.nmi), abs=0.06)
+    for row, summary in zip(printed[1:], models[1].hierarchy_, strict=True):
+        assert row[2:5] == pytest.approx((100 * summary.explained, summary.dead, summary.copies), abs=0.06)
+    assert re.search(r"k-means on data +0\.\d{3} +0\.\d{3}", text)
+
+
+def test_lines_of_a_terminal_break_between_words():
+    words = "Layer 1 (40 features) explains 98.3 % beyond the column means, layer 2 (10) 60.8 %. " * 3
+    for width in (80, 40):
+        lines = output._wrapped(f"- {words}", width).splitlines()
+        assert max(map(len, lines)) <= width
+        assert " ".join(line.strip() for line in lines) == f"- {words}".strip()
+
+
+def test_tables_are_at_most_80_characters_wide(monkeypatch, capsys):
+    digits = demo_command._digits()
+    data = replace(digits, X=digits.X[:60], y=digits.y[:60])
+    monkeypatch.setenv("COLUMNS", "80")
+    model = deepnmf.DeepNMFNetwork((6, 3), max_iter=50, tol=0.1).fit(data.X, data.y)
+    fit = results.TimedFit(model, 1234.56)
+    output.print_layers(output.TerminalMessages(), [fit], {fit.name: results.evaluate(model, data)})
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["model", "layer", "size", "explained", "dead", "copies", "accuracy", "NMI", "seconds"]
+    assert max(map(len, lines)) <= 80
+    assert "…" not in "".join(lines)
 
 
 def test_version_is_printed():

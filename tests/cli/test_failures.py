@@ -93,7 +93,7 @@ def test_a_scale_that_does_not_fit_the_data_ends_with_4(tmp_path, out):
         (("--layers", "4,zwei"), "--layers is '4,zwei'"),
         (("--layers", "0"), "--layers is '0'"),
         (("--model", "nmf", "--layers", "8,4"), "nmf has one layer, but --layers is 8,4"),
-        (("--scale", "huge"), "--scale is 'huge': expected none, max, unit, log."),
+        (("--scale", "huge"), "--scale is 'huge': expected columns, samples, max, log, none."),
         (("--size", "8"), "--size is '8': expected height x width"),
         (("--codes", "xlsx"), "--codes is 'xlsx'"),
     ],

@@ -1,4 +1,5 @@
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -84,12 +85,27 @@ def test_the_same_seed_gives_the_same_files(tmp_path, csv):
 def test_missing_options_are_chosen_from_the_data_and_reported(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     np.savez("faces.npz", X=digits()[0], y=digits()[1])
-    result = succeeded("fit", "faces.npz", "--set", "max_iter=2", "--no-report")
-    assert "No --model and no --layers: using deep-nmf with layers 30,10, chosen from the data." in result.stdout
-    assert (tmp_path / "deepnmf-faces" / "model.safetensors").exists()
+    result = succeeded("fit", "faces.npz", "--no-report")
+    said = " ".join(result.stdout.split())
+    layers = re.search(r"Layers ([\d,]+) predict hidden entries best. Tried: 1, 2, 3, 4,", said)[1]
+    assert f"No --model and no --layers: using deep-nmf with layers {layers}." in said
+    model = deepnmf.load(tmp_path / "deepnmf-faces" / "model.safetensors")
+    assert ",".join(map(str, model.layer_sizes)) == layers
+    result = succeeded("fit", "faces.npz", "--model", "gdnmf", "--set", "max_iter=2", "--no-report", "-o", "gdnmf")
+    said = " ".join(result.stdout.split())
+    assert "GDNMF as it is set cannot leave out entries of X" in said
+    assert "using gdnmf with layers 30,10." in said
+
+
+def test_a_search_for_layers_that_was_cut_says_so(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(model_choice, "ENTRIES_READ", 0)
+    monkeypatch.setattr(model_choice, "FEWEST_PASSES", 1)
     np.save("signed.npy", digits()[0] - 0.5)
-    result = succeeded("fit", "signed.npy", "--set", "max_iter=2", "--no-report")
-    assert "deep-semi-nmf with layers 30,10" in result.stdout
+    said = " ".join(succeeded("fit", "signed.npy", "--no-report").stdout.split())
+    assert "Tried: 1 features in the first layer" in said
+    assert "The search was cut there" in said
+    assert "using deep-semi-nmf with layers 1." in said
 
 
 @pytest.mark.parametrize("model", [model_choice.command_name(model) for model in MODELS])
@@ -263,7 +279,7 @@ def test_scales_reach_the_model_and_are_kept(tmp_path):
     succeeded("fit", tmp_path / "d.npy", *FEW, "--no-report", "-o", tmp_path / "b")
     a, b = (deepnmf.load(tmp_path / name / "model.safetensors") for name in "ab")
     np.testing.assert_allclose(a.components_, b.components_)
-    assert json.loads((tmp_path / "a" / "reading.json").read_text())["scaling"] == {"name": "max", "largest": 16.0}
+    assert json.loads((tmp_path / "a" / "reading.json").read_text())["scaling"] == {"name": "max", "divisors": [16.0]}
 
 
 def test_help_loads_no_heavy_library():

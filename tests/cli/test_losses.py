@@ -46,7 +46,8 @@ def test_a_fit_minimizes_and_names_the_loss(tmp_path, counted, model, given, nam
     assert {score["loss"] for score in settings["scores"]} == {name}
     assert settings["scores"][-1]["error"] == pytest.approx(fitted.reconstruction_err_, rel=0.1)
     assert f"by {title}: 3 sweeps" in result.stdout
-    assert f"error: √(2d), d is the {title}; sparseness" in result.stdout
+    baseline = "row totals times column shares" if name == "kullback-leibler" else "the column means"
+    assert f"explained: share beyond {baseline}" in result.stdout
     assert COUNTS not in result.output
 
 
@@ -87,7 +88,7 @@ def test_compare_fits_its_models_under_any_loss(tmp_path, counted):
 def test_squared_error_is_named_as_before(tmp_path, counted):
     result = succeeded("fit", counted, *few("nmf"), "--loss", "frobenius", "-o", tmp_path / "out")
     assert "nmf with layers 4: 3 sweeps" in result.stdout
-    assert "error: Frobenius norm of the residual; sparseness: Hoyer sparseness of features" in result.stdout
+    assert "explained: share beyond the column means, by the features of the layer alone" in result.stdout
     assert json.loads((tmp_path / "out" / "settings.json").read_text())["loss"] == "frobenius"
     assert COUNTS not in result.output
 
@@ -121,8 +122,7 @@ def test_compare_applies_the_loss_to_the_models_that_have_it(tmp_path, counted):
     args = ("--models", "nmf,deep-nsnmf,deep-semi-nmf", "--layers", "8,4", "--set", "max_iter=3", "--set", "tol=0")
     result = succeeded("compare", counted, *args, "--loss", "1", "-o", tmp_path / "out")
     assert "The loss of deep-semi-nmf cannot be chosen, and is squared error." in result.stdout
-    assert "error of nmf, deep-nsnmf: √(2d), d is the Kullback-Leibler divergence" in result.stdout
-    assert "error of deep-semi-nmf: Frobenius norm of the residual" in result.stdout
+    assert "share beyond row totals times column shares or the column means" in result.stdout
     losses = dict(table(tmp_path / "out" / "scores.csv")[["model", "loss"]].itertuples(index=False))
     assert losses == {"nmf": "kullback-leibler", "deep-nsnmf": "kullback-leibler", "deep-semi-nmf": "frobenius"}
     page = (tmp_path / "out" / "comparison.html").read_text(encoding="utf-8")

@@ -89,7 +89,7 @@ def test_data_at_the_limits_of_the_supported_range_are_fitted(model, dtype, size
     X = (X / X.max() * size).astype(dtype)
     found = fitted(model, X)
     assert is_finite(found)
-    assert found.score(X) > 0.8
+    assert found.score(X) > 0.6
 
 
 @pytest.mark.parametrize(("dtype", "exponent"), EXPONENTS)

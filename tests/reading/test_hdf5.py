@@ -194,3 +194,21 @@ def test_a_soft_link_within_an_h5ad_is_followed_and_a_loop_of_them_refused(tmp_p
         del file["raw"]
         file["raw"] = h5py.SoftLink("/X")
     refusal(path)
+
+
+def test_a_modality_of_several_is_read_by_its_name(tmp_path):
+    path = tmp_path / "both.h5mu"
+    with h5py.File(path, "w") as file:
+        for name, shape in (("rna", (4, 3)), ("atac", (4, 2))):
+            cells = file.create_group(f"mod/{name}")
+            cells["X"] = np.full(shape, 2.0)
+            cells["layers/counts"] = np.full(shape, 7.0)
+            for frame, length in (("obs", shape[0]), ("var", shape[1])):
+                cells[f"{frame}/_index"] = [f"{frame}{i}" for i in range(length)]
+                cells[frame].attrs["_index"] = "_index"
+    assert read(path, key="atac").X.shape == (4, 2)
+    data = read(path, key="rna/counts")
+    assert (data.X[0, 0], data.feature_names) == (7.0, ("var0", "var1", "var2"))
+    assert read(path, like=data.recipe).X[0, 0] == 7.0
+    with pytest.raises(ReadingError, match="has the modalities 'atac', 'rna': expected one of them as --key, got ''"):
+        read(path)

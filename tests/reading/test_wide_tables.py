@@ -88,7 +88,7 @@ def test_a_wrong_row_is_named_by_line_and_column(tmp_path, any_width, row, fault
 
 
 def test_a_number_over_two_lines_is_refused(tmp_path, any_width):
-    (tmp_path / "a.csv").write_text('a,b\n1,"2\n3"\n')
+    (tmp_path / "a.csv").write_text('a,b\n1,"2\n3"\n4,5\n')
     assert "is not a number" in refusal(tmp_path / "a.csv")
 
 

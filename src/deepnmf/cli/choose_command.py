@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 UNSAID = (None, "none", 0)  # the defaults of --scale, --seed and others
 SUFFIXES = (".png", ".svg", ".pdf")
 CAPTIONS = (
-    "error: mean loss of a hidden entry of the data; above layer 1, of the codes below",
-    "excess: error minus the smallest error of the layer; ±: standard error",
-    "best: the smallest size whose excess is at most its standard error",
-    "min: the smallest error; usual: the smallest size within a standard error of it",
+    "excess/±: by how many standard errors the error at hidden entries exceeds the smallest one",
+    "stability: similarity of the features of two fits, on different halves of the rows",
+    "best: the smallest size with at most 1 there; min: the smallest error; 1se: the usual rule",
 )
+COLUMNS = ("layer", "size", "excess/±", "stability", "explained", "dead", "copies", "")
 
 
 def choose(
@@ -64,6 +64,9 @@ def choose(
     size: Size = None,
     scale: Scale = "none",
     seed: Seed = 0,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="Checkpoint file; the same command resumes an interrupted search from it.")
+    ] = None,
     overwrite: Overwrite = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -81,7 +84,7 @@ def choose(
         name = model or model_choice.default_model(data, chosen)
         unfitted = model_choice.build_model(model_choice.model_class(name), (1,), chosen, seed)
         with messages.activity(f"choosing the layers of {name}"):
-            selection = choose_layers(unfitted, data, sizes, seed)
+            selection = choose_layers(unfitted, data, seed, sizes=sizes, checkpoint=checkpoint)
         with atomic_file(plot) as temporary:
             selection.plot().savefig(temporary, format=plot.suffix[1:].lower())
         best = ",".join(map(str, selection.best_sizes_))
@@ -90,11 +93,12 @@ def choose(
         _print(selection, messages)
         messages.info(f"{name} with layers {best}. The plot is in {plot}. To fit it:")
         messages.info(command)
-        code = ExitCode.INTERRUPTED if selection.interrupted_ else ExitCode.DONE
+        interrupted = selection.ended_by_ == "interrupt"
+        code = ExitCode.INTERRUPTED if interrupted else ExitCode.DONE
         rows = [asdict(candidate) for candidate in selection.table_]
         facts = {"model": name, "layers": selection.best_sizes_, "command": command, "table": rows}
         messages.event("result", output=str(plot), exit_code=int(code), **facts)
-    if selection.interrupted_:
+    if interrupted:
         raise typer.Exit(ExitCode.INTERRUPTED)
 
 
@@ -116,13 +120,13 @@ def _print(selection: "Selection", messages: Messages) -> None:
     from rich import box
     from rich.table import Table
 
-    from deepnmf.selection.result import HEADINGS, cells
+    from deepnmf.selection.result import cells
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    for heading in HEADINGS:
+    for heading in COLUMNS:
         table.add_column(heading, justify="right", no_wrap=True)
     for candidate in selection.table_:
-        table.add_row(*cells(candidate))
+        table.add_row(*cells(candidate, COLUMNS))
     messages.table(table)
     for line in CAPTIONS:
         messages.info(line)

@@ -11,24 +11,28 @@ from deepnmf.cli import model_choice
 from deepnmf.cli.destinations import check_folder
 from deepnmf.cli.exits import CommandError, ExitCode, error_handling
 from deepnmf.cli.options import (
+    Columns,
     DataSource,
     Debug,
+    Drop,
     Input,
     Json,
     Key,
     Labels,
     Loss,
     Names,
+    Ngrams,
     Overwrite,
     Quiet,
     Scale,
     Seed,
     Settings,
     Size,
+    StopWords,
 )
-from deepnmf.cli.output import Messages, messages_for, print_hierarchy, print_scores
+from deepnmf.cli.output import Messages, messages_for, print_layers
 from deepnmf.cli.result_writer import atomic_folder, write_json, write_table
-from deepnmf.cli.results import TimedFit, command_line, display_for, evaluate, fit_model, versions, write_recipe
+from deepnmf.cli.results import TimedFit, command_line, evaluate, fit_model, shown_as, versions, write_recipe
 
 if TYPE_CHECKING:
     from deepnmf.reading import Dataset, Scaling
@@ -62,7 +66,11 @@ def compare(
     names: Names = None,
     key: Key = None,
     size: Size = None,
-    scale: Scale = "none",
+    scale: Scale = None,
+    columns: Columns = None,
+    drop: Drop = None,
+    stop_words: StopWords = None,
+    ngrams: Ngrams = None,
     seed: Seed = 0,
     overwrite: Overwrite = False,
     json: Json = False,
@@ -77,7 +85,9 @@ def compare(
         sizes = model_choice.parse_layers(layers)
         chosen = model_choice.add_loss(model_choice.parse_settings(settings or []), loss)
         classes = _classes(models, chosen)
-        data, scaling = DataSource(input, labels, names, key, size, scale).read(messages)
+        data, scaling = DataSource(input, labels, names, key, size, scale, columns, drop, stop_words, ngrams).read(
+            messages
+        )
         sizes = sizes or model_choice.default_layers(data)
         unfitted = [model_choice.build_model(cls, sizes, _own_settings(cls, chosen), seed) for cls in classes]
         _report_losses(unfitted, chosen, data, messages)
@@ -87,8 +97,7 @@ def compare(
         scores = {name: evaluation.scores for name, evaluation in evaluations.items()}
         with messages.activity("writing"):
             _write(folder, fits, evaluations, data, scaling)
-        print_scores(messages, fits, scores)
-        print_hierarchy(messages, fits)
+        print_layers(messages, fits, evaluations)
         messages.info(f"The results are in {folder}. Open {folder / PAGE} in a browser.")
         messages.event("result", output=str(folder), exit_code=_code(fits), **_settings(fits, scores, data))
     if _code(fits):
@@ -154,8 +163,7 @@ def _write(
     scores = {model.name: model.evaluation.scores for model in compared}
     title = f"Models compared on {data.description.partition(':')[0]}"
     with atomic_folder(folder) as temporary:
-        display = display_for(fits[0].model, data)
-        write_compared_models(compared, temporary / PAGE, display, title=title, command=command_line())
+        write_compared_models(compared, temporary / PAGE, shown_as(data), title=title, command=command_line())
         rows = [{"model": name, **asdict(score)} for name, layers in scores.items() for score in layers]
         write_table(temporary / SCORES, {heading: [row[heading] for row in rows] for heading in rows[0]})
         write_json(temporary / SETTINGS, _settings(fits, scores, data))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from deepnmf.cli.exits import CommandError, ExitCode, error_handling
-from deepnmf.cli.output import Messages, TerminalMessages, print_hierarchy, print_scores
-from deepnmf.cli.results import TimedFit, evaluate, fit_model
+from deepnmf.cli.output import Messages, TerminalMessages, print_findings, print_layers
+from deepnmf.cli.results import REPORT, TimedFit, evaluate, findings_of, fit_model, write_report_page
 
 if TYPE_CHECKING:
     from deepnmf.models.factorization import Factorization
@@ -22,6 +22,7 @@ DEMO_FOLDER = Path("deepnmf-demo")
 DIGIT_SHAPE = (8, 8)
 MAX_ITER = 2000  # large enough for all fits of the demo to converge
 DPI = 200
+SHOWN = "deep-nmf"  # the model of the report
 
 
 def demo(
@@ -63,24 +64,30 @@ def _digits() -> Dataset:
     from deepnmf.reading import Dataset
 
     digits = load_digits()
-    return Dataset(digits.data / 16, "images", "1797 digits of 8 x 8 pixels.", y=digits.target)
+    X, y = digits.data / 16, digits.target
+    return Dataset(X, "images", "1797 digits of 8 x 8 pixels.", y=y, image_shape=DIGIT_SHAPE)
 
 
 def _compare(models: Sequence[Factorization], data: Dataset, output: Path, messages: Messages) -> None:
-    """Fit, score and draw each model, then print the scores, the hierarchies and the names of the pictures."""
+    """Fit, score and draw each model, then print their layers, and the report and the findings of the default model."""
     messages.info(data.description)
-    fits, scores, pictures = [], {}, []
+    fits, evaluations, pictures = [], {}, []
     for model in models:
         with messages.activity("compiling kernels"):
             _compile_kernels(model, data)
         fit = _complete_fit(model, data, messages)
         with messages.activity("scoring"):
-            scores[fit.name] = evaluate(model, data).scores
+            evaluations[fit.name] = evaluate(model, data)
         fits.append(fit)
         pictures.append(_draw(model, output))
-    print_scores(messages, fits, scores)
-    print_hierarchy(messages, fits)
+    print_layers(messages, fits, evaluations)
+    shown = next(fit for fit in fits if fit.name == SHOWN)
+    with messages.activity("writing"):
+        write_report_page(output / REPORT, evaluations[SHOWN], data, "DeepNMF on digits", shown.seconds)
+    messages.info(f"What {SHOWN} has found:")
+    print_findings(messages, findings_of(evaluations[SHOWN], data))
     messages.info(f"The features are drawn in {output}: {', '.join(pictures)}.")
+    messages.info(f"Open {output / REPORT} in a browser. Next, fit your own data: deepnmf fit FILE.")
 
 
 def _compile_kernels(model: Factorization, data: Dataset) -> None:

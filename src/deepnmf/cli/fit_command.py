@@ -9,27 +9,36 @@ from deepnmf.cli import model_choice
 from deepnmf.cli.destinations import check_checkpoint, check_folder
 from deepnmf.cli.exits import CommandError, ExitCode, error_handling
 from deepnmf.cli.options import (
+    Columns,
     DataSource,
     Debug,
+    Drop,
     Input,
     Json,
     Key,
     Labels,
     Loss,
     Names,
+    Ngrams,
     Overwrite,
     Quiet,
+    SampleShape,
     Scale,
     Seed,
     Settings,
     Size,
+    StopWords,
+    parse_size,
 )
-from deepnmf.cli.output import Messages, messages_for, print_hierarchy, print_scores
+from deepnmf.cli.output import Messages, messages_for, print_findings, print_layers
 from deepnmf.cli.result_writer import atomic_folder
 from deepnmf.cli.results import (
     REPORT,
     TimedFit,
+    check_scene,
+    choose_layers,
     evaluate,
+    findings_of,
     fit_model,
     settings_summary,
     write_report_page,
@@ -51,7 +60,10 @@ def fit(
         str | None, typer.Option(help="A model listed by: deepnmf models. By default chosen from the data.")
     ] = None,
     layers: Annotated[
-        str | None, typer.Option(metavar="SIZES", help="Sizes of the layers, the lowest first: 300,40.")
+        str | None,
+        typer.Option(
+            metavar="SIZES", help="Sizes of the layers, the lowest first: 300,40. By default chosen from the data."
+        ),
     ] = None,
     loss: Loss = None,
     settings: Settings = None,
@@ -63,7 +75,12 @@ def fit(
     names: Names = None,
     key: Key = None,
     size: Size = None,
-    scale: Scale = "none",
+    scale: Scale = None,
+    columns: Columns = None,
+    drop: Drop = None,
+    stop_words: StopWords = None,
+    ngrams: Ngrams = None,
+    sample_shape: SampleShape = None,
     seed: Seed = 0,
     codes: Codes = None,
     checkpoint: Annotated[
@@ -85,9 +102,12 @@ def fit(
         suffix = _suffix(codes, input)
         chosen = model_choice.add_loss(model_choice.parse_settings(settings or []), loss)
         choice = _ModelChoice(model, model_choice.parse_layers(layers), chosen, seed)
-        data, scaling = DataSource(input, labels, names, key, size, scale).read(messages)
+        scene = parse_size(sample_shape, "--sample-shape")
+        source = DataSource(input, labels, names, key, size, scale, columns, drop, stop_words, ngrams)
+        data, scaling = source.read(messages)
+        check_scene(scene, data)
         result = _fit(choice.build(data, messages), data, messages, checkpoint)
-        _write(folder, result, data, scaling, suffix, report, messages)
+        _write(folder, result, data, scaling, suffix, report, scene, messages)
     if result.interrupted:
         raise typer.Exit(ExitCode.INTERRUPTED)
 
@@ -103,7 +123,7 @@ class _ModelChoice:
 
     def build(self, data: "Dataset", messages: Messages) -> Any:
         name = self.name or model_choice.default_model(data, self.settings)
-        model = self._model(name, self.layers or model_choice.default_layers(data))
+        model = self._model(name, self.layers or self._chosen_layers(name, data, messages))
         self._report_defaults(name, model_choice.layers_text(model), messages)
         if model_choice.implies_explains(model, self.settings):
             messages.info(model_choice.EXPLAINS_DATA)
@@ -111,13 +131,26 @@ class _ModelChoice:
             messages.info(model_choice.COUNTS)
         return model
 
+    def _chosen_layers(self, name: str, data: "Dataset", messages: Messages) -> tuple[int, ...]:
+        """Choose the layers by predictions of hidden entries, or by a rule where nothing can be hidden."""
+        max_passes = model_choice.passes_for_choice(data)
+        try:
+            with messages.activity(f"choosing the layers of {name}"):
+                selection = choose_layers(self._model(name, (1,)), data, self.seed, max_passes=max_passes)
+        except CommandError as reason:
+            layers = model_choice.default_layers(data)
+            messages.info(f"{reason} So the layers are half the rank and {layers[-1]}.")
+            return layers
+        messages.info(model_choice.search_summary(selection, min(data.X.shape)))
+        return selection.best_sizes_
+
     def _model(self, name: str, layers: tuple[int, ...]) -> Any:
         return model_choice.build_model(model_choice.model_class(name), layers, self.settings, self.seed)
 
     def _report_defaults(self, name: str, sizes: str, messages: Messages) -> None:
         missing = [option for option, given in {"--model": self.name, "--layers": self.layers}.items() if given is None]
         if missing:
-            messages.info(f"No {' and no '.join(missing)}: using {name} with layers {sizes}, chosen from the data.")
+            messages.info(f"No {' and no '.join(missing)}: using {name} with layers {sizes}.")
 
 
 def _suffix(codes: str | None, path: Path) -> str:
@@ -138,18 +171,27 @@ def _fit(model: Any, data: "Dataset", messages: Messages, checkpoint: Path | Non
 
 
 def _write(
-    folder: Path, fit: TimedFit, data: "Dataset", scaling: "Scaling", suffix: str, report: bool, messages: Messages
+    folder: Path,
+    fit: TimedFit,
+    data: "Dataset",
+    scaling: "Scaling",
+    suffix: str,
+    report: bool,
+    scene: tuple[int, int] | None,
+    messages: Messages,
 ) -> None:
     with messages.activity("scoring"):
         evaluation = evaluate(fit.model, data)
+        found = findings_of(evaluation, data)
     with messages.activity("writing"), atomic_folder(folder) as temporary:
         write_results(temporary, fit, data, scaling, evaluation, suffix)
         if report:
-            write_report_page(temporary / REPORT, evaluation, data, _title(fit, data), fit.seconds)
+            write_report_page(temporary / REPORT, evaluation, data, _title(fit, data), fit.seconds, scene)
     messages.info(fit.summary())
-    print_scores(messages, [fit], {fit.name: evaluation.scores})
-    print_hierarchy(messages, [fit])
-    messages.event("result", output=str(folder), exit_code=_code(fit), **settings_summary(fit, data, evaluation.scores))
+    print_layers(messages, [fit], {fit.name: evaluation})
+    print_findings(messages, found)
+    summary = settings_summary(fit, data, evaluation.scores)
+    messages.event("result", output=str(folder), exit_code=_code(fit), findings=found, **summary)
     kept = "Interrupted: the best result so far is saved. " if fit.interrupted else ""
     hint = f" Open {folder / REPORT} in a browser." if report else ""
     messages.info(f"{kept}The results are in {folder}.{hint}")

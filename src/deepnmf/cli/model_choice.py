@@ -12,11 +12,15 @@ from deepnmf.cli.exits import CommandError, ExitCode, errors_as
 
 if TYPE_CHECKING:
     from deepnmf.reading import Dataset
+    from deepnmf.selection import Selection
 
 COUNTS = "The entries are counts: --loss kullback-leibler suits them."
 EXPLAINS_DATA = "With this loss, every layer of deep-nmf explains the data: explains=data."
 LOSSES_OF_CODES = ("frobenius", "kullback-leibler", 2, 1)  # of DeepNMF, if its layers explain codes
-LARGEST_BOTTOM, DEFAULT_TOP = 100, 10  # sizes of the default layers
+WORDS = {"true": True, "false": False, "none": None}  # in any case
+LARGEST_BOTTOM, DEFAULT_TOP = 100, 10  # sizes of the default layers, where they cannot be chosen from the data
+PARTS_OF_A_FEATURE = 4  # proposed where no layer above was found
+ENTRIES_READ, FEWEST_PASSES = 1e10, 300  # to choose layers: about a minute
 WORD_BOUNDARY = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -33,11 +37,16 @@ def models_by_name() -> dict[str, type[Any]]:
 
 
 def model_class(name: str) -> type[Any]:
-    """Return the class of a name; the error suggests similar names."""
+    """Return the class of a name in any case, also that of the class; the error suggests similar names."""
     models = models_by_name()
-    if name not in models:
+    places = {_letters(known): known for known in models}
+    if _letters(name) not in places:
         raise CommandError(f"There is no model {name!r}: expected {_suggestions(name, models)}.", ExitCode.USAGE)
-    return models[name]
+    return models[places[_letters(name)]]
+
+
+def _letters(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "")
 
 
 # --------------------------------------------------------------------------------------- parameters
@@ -125,6 +134,8 @@ def suggests_counts(model: Any, settings: Mapping[str, Any], data: "Dataset") ->
 
 
 def _literal(text: str) -> Any:
+    if text.lower() in WORDS:
+        return WORDS[text.lower()]
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
@@ -191,6 +202,32 @@ def default_model(data: "Dataset", settings: Mapping[str, Any]) -> str:
     return "deep-nmf" if "beta_loss" in settings or smallest_entry(data.X) >= 0 else "deep-semi-nmf"
 
 
+def passes_for_choice(data: "Dataset") -> float:
+    """How many passes over the data the choice of layers may take: fewer, the more entries a pass reads."""
+    from scipy import sparse
+
+    n_entries = data.X.nnz if sparse.issparse(data.X) else math.prod(data.X.shape)
+    return max(FEWEST_PASSES, ENTRIES_READ / n_entries)
+
+
+def search_summary(selection: "Selection", largest: int) -> str:
+    """Say what was tried to choose the layers, and whether the search was cut; `largest` is the largest size."""
+    tried = ", ".join(str(row.size) for row in selection.table_ if row.layer == 1)
+    passes = sum(row.passes for row in selection.table_)
+    sizes = ",".join(map(str, selection.best_sizes_))
+    texts = [
+        f"Layers {sizes} predict hidden entries best. Tried: {tried} features in the first layer, with {passes:.0f} "
+        "passes over the data in all."
+    ]
+    if selection.ended_by_ is not None:
+        cut = {"max_passes": "was cut there; deepnmf choose has no limit", "interrupt": "was interrupted"}
+        texts.append(f"The search {cut[selection.ended_by_]}.")
+    if not is_shallow(selection.best_estimator_) and len(selection.best_sizes_) == 1:
+        parts = min(PARTS_OF_A_FEATURE * selection.best_sizes_[0], largest)
+        texts.append(f"No layer above was found. For finer parts below these features: --layers {parts},{sizes}")
+    return " ".join(texts)
+
+
 def default_layers(data: "Dataset") -> tuple[int, int]:
     """Choose two layers: half the rank, at most 100; on top one feature per class or 10, at most half of that."""
     bottom = max(2, min(LARGEST_BOTTOM, min(data.X.shape) // 2))
@@ -198,4 +235,7 @@ def default_layers(data: "Dataset") -> tuple[int, int]:
 
 
 def _n_classes(data: "Dataset") -> int:
-    return 0 if data.y is None else len(set(data.y.tolist()) - {-1})
+    if data.y is None:
+        return 0
+    top = data.y if data.y.ndim == 1 else data.y[:, -1]  # the attribute of the top layer
+    return len(set(top.tolist()) - {-1})

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from deepnmf.reading import Dataset, Recipe, Scaling
 
 INPUT_HELP = (
-    "A .npy, .npz, .csv, .tsv, .parquet, .mat, .h5ad, .jsonl (texts) or .wav file, "
+    "A .npy, .npz, .csv, .tsv, .parquet, .mat, .h5ad, .h5mu, .jsonl (texts) or .wav file, "
     "or a folder of images, .txt or .wav files whose subfolders are classes."
 )
 
@@ -22,11 +22,31 @@ ModelPath = Annotated[
     Path,
     typer.Argument(metavar="MODEL", help="The folder written by deepnmf fit, or a model file.", show_default=False),
 ]
-Labels = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column, field or array that holds the labels.")]
+Labels = Annotated[
+    str | None,
+    typer.Option(
+        metavar="COLUMN",
+        help="Column, field or array that holds the labels; several columns of a table, separated by commas, for "
+        "models of several attributes: person,light.",
+    ),
+]
+Columns = Annotated[
+    str | None, typer.Option(metavar="NAMES", help="Columns of a table that are features, separated by commas.")
+]
+Drop = Annotated[
+    str | None, typer.Option(metavar="NAMES", help="Columns of a table that are left out, separated by commas.")
+]
 Names = Annotated[
     str | None, typer.Option(metavar="COLUMN", help="Column or field that holds the names of the samples.")
 ]
-Key = Annotated[str | None, typer.Option(metavar="NAME", help="Array that holds the data, in .npz and .mat files.")]
+Key = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Array that holds the data, in .npz and .mat files; layer of an .h5ad file; modality of an .h5mu file, "
+        "or modality/layer.",
+    ),
+]
 Size = Annotated[
     str | None,
     typer.Option(
@@ -34,11 +54,27 @@ Size = Annotated[
         help="Height and width of images: a folder's images are resized, rows of a table are shown as images.",
     ),
 ]
-Scale = Annotated[
-    str,
+SampleShape = Annotated[
+    str | None,
     typer.Option(
-        metavar="none|max|unit|log",
-        help="Scaling: none, max (divide by the largest entry), unit (rows of unit norm) or log (log(1 + x)).",
+        metavar="HxW", help="Height and width of a scene whose pixels are the samples; the report shows maps of codes."
+    ),
+]
+StopWords = Annotated[
+    str | None,
+    typer.Option(
+        metavar="english|FILE", help="Words of texts that are left out: English ones, or those in a text file."
+    ),
+]
+Ngrams = Annotated[
+    int | None, typer.Option(min=1, max=5, help="Phrases of up to so many words of a text count as words, too.")
+]
+Scale = Annotated[
+    str | None,
+    typer.Option(
+        metavar="columns|samples|max|log|none",
+        help="columns: divide each by its maximum; samples: rows of unit norm; max: divide by the largest entry; "
+        "log: log(1 + x); none. By default columns if a table has different units, otherwise none.",
     ),
 ]
 Settings = Annotated[
@@ -62,13 +98,13 @@ Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an e
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the output of an earlier run.")]
 
 
-def parse_size(text: str | None) -> tuple[int, int] | None:
+def parse_size(text: str | None, option: str = "--size") -> tuple[int, int] | None:
     """Return the height and width of a text such as "32x32"."""
     if text is None:
         return None
     parts = text.lower().split("x")
     if len(parts) != 2 or not all(part.isdigit() and int(part) > 0 for part in parts):
-        raise CommandError(f"--size is {text!r}: expected height x width, such as 32x32.", ExitCode.USAGE)
+        raise CommandError(f"{option} is {text!r}: expected height x width, such as 32x32.", ExitCode.USAGE)
     return int(parts[0]), int(parts[1])
 
 
@@ -84,23 +120,32 @@ class DataSource:
     names: str | None = None
     key: str | None = None
     size: str | None = None
-    scale: str = "none"
+    scale: str | None = "none"
+    columns: str | None = None
+    drop: str | None = None
+    stop_words: str | None = None
+    ngrams: int | None = None
 
     def check(self) -> None:
         """Check the options before anything is read."""
         from deepnmf.reading import SCALES
 
         parse_size(self.size)
-        if self.scale not in SCALES:
+        if self.scale is not None and self.scale not in SCALES:
             raise CommandError(f"--scale is {self.scale!r}: expected {', '.join(SCALES)}.", ExitCode.USAGE)
 
     def read(self, messages: "Messages") -> tuple["Dataset", "Scaling"]:
-        """Read the data and scale them."""
+        """Read the data and scale them; without --scale by the units of the columns."""
         from deepnmf.reading import Scaling
 
         self.check()
         data = self._read(messages)
-        return _scaled(data, Scaling.of(self.scale, data.X))
+        for sentence in (*data.notes, *_size_hint(data)):
+            messages.info(sentence)
+        scaling = Scaling.for_units(data) if self.scale is None else Scaling.of(self.scale, data.X)
+        if self.scale is None and scaling.name == "columns":
+            messages.info(_units_text(scaling))
+        return _scaled(data, scaling)
 
     def read_like(self, recipe: "Recipe | None", scaling: "Scaling", messages: "Messages") -> "Dataset":
         """Read and scale the data in the same way as the data of a model."""
@@ -110,10 +155,31 @@ class DataSource:
         from deepnmf.reading import ReadingError, read
 
         options: dict[str, Any] = {"labels": self.labels, "names": self.names, "key": self.key}
+        options |= {"columns": _listed(self.columns), "drop": _listed(self.drop) or (), "ask": messages.question()}
+        options |= {"stop_words": self.stop_words, "ngrams": self.ngrams}
         with errors_as(ExitCode.UNREADABLE, ReadingError), messages.reading_progress() as on_bytes:
             data = read(self.path, **options, size=parse_size(self.size), like=like, on_bytes=on_bytes)
         messages.info(data.description)
         return data
+
+
+def _listed(text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(name.strip() for name in text.split(","))
+
+
+def _size_hint(data: "Dataset") -> list[str]:
+    from deepnmf.reading.column_kinds import pixel_shape
+
+    shape = None if data.image_shape or data.feature_names is None else pixel_shape(data.feature_names)
+    return [f"The columns look like pixels: --size {shape[0]}x{shape[1]} shows them as images."] if shape else []
+
+
+def _units_text(scaling: "Scaling") -> str:
+    known = [divisor for divisor in scaling.divisors if divisor > 0]
+    return (
+        f"The columns have different units (maxima from {min(known):.3g} to {max(known):.3g}): each is divided by its "
+        "maximum; --scale none keeps them."
+    )
 
 
 def _scaled(data: "Dataset", scaling: "Scaling") -> tuple["Dataset", "Scaling"]:

@@ -1,6 +1,8 @@
 """What a command prints: sentences and tables for a person, JSON for a program, or warnings and errors only."""
 
+import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -16,12 +18,14 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from deepnmf.cli.results import TimedFit
-    from deepnmf.objective.divergences import Divergence
     from deepnmf.report import LayerScore
+    from deepnmf.report.evaluation import Evaluation
 
 OnSweep = Callable[[int, float], object]
 OnBytes = Callable[[int, int], object]
+Question = Callable[[str], bool]
 SECONDS_BETWEEN_EVENTS = 1.0
+NARROWEST = 20  # characters that a line of text may have at least
 NARROW = 8  # width of a bar that leaves room for the numbers on a line of 80 characters
 
 
@@ -51,6 +55,9 @@ class Messages(Protocol):
 
     def activity(self, what: str) -> AbstractContextManager[object]:
         """Show what the command does while it has no progress to report."""
+
+    def question(self) -> "Question | None":
+        """Return how to ask the user a question; None if nobody would answer."""
 
 
 def messages_for(json: bool, quiet: bool) -> Messages:
@@ -91,6 +98,10 @@ class QuietMessages:
     def activity(self, what: str) -> AbstractContextManager[object]:
         """Show nothing."""
         return nullcontext()
+
+    def question(self) -> "Question | None":
+        """Ask nothing."""
+        return None
 
 
 class TerminalMessages(QuietMessages):
@@ -135,6 +146,10 @@ class TerminalMessages(QuietMessages):
                 progress.update(task, completed=sweep, status=f"sweep {sweep}/{max_iter}, loss {loss:.6g}{change}")
 
             yield on_sweep
+
+    def question(self) -> "Question | None":
+        """Ask in a terminal only."""
+        return _confirmed if sys.stdin.isatty() and sys.stdout.isatty() else None
 
     @contextmanager
     def activity(self, what: str) -> Iterator[None]:
@@ -199,8 +214,21 @@ class LossTracker:
 
 
 def _echo(sentence: str, err: bool = False) -> None:
-    """Print a sentence; names in it may contain control characters."""
-    typer.echo(printable(sentence), err=err)
+    """Print a sentence, in a terminal without breaking words; names in it may contain control characters."""
+    stream, text = sys.stderr if err else sys.stdout, printable(sentence)
+    typer.echo(_wrapped(text, shutil.get_terminal_size().columns) if stream.isatty() else text, err=err)
+
+
+def _wrapped(text: str, width: int) -> str:
+    indent = "  " if text.startswith("- ") else ""
+    wrapper = textwrap.TextWrapper(
+        max(width, NARROWEST), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    return wrapper.fill(text)
+
+
+def _confirmed(question: str) -> bool:
+    return typer.confirm(printable(question), default=True)
 
 
 def _progress_bar(*columns: Any) -> "Progress":
@@ -216,89 +244,71 @@ def _ignore(*_: float) -> None:
     """Show nothing."""
 
 
-# ---------------------------------------------------------------------------------- tables of scores
+# ---------------------------------------------------------------------------------- tables of layers
 
 
-ERROR_CAPTION = "error: Frobenius norm of the residual"
-SPARSENESS_CAPTION = "sparseness: Hoyer sparseness of features"
-HIERARCHY_CAPTIONS = (
-    "explained: share of the data that the features of the layer explain alone",
-    "dead: unused features; copies: features like a single one of the layer below",
-    "parts: number of features below that a feature is made of, on average",
-)
-CLUSTERING_CAPTION = "accuracy, NMI: k-means clusters of the codes compared with the labels"
+EXPLAINED_CAPTION = "explained: share beyond {}, by the features of the layer alone"
+HIERARCHY_CAPTION = "dead: unused features; copies: features like a single one of the layer below"
+CLUSTERING_CAPTION = "accuracy, NMI: k-means clusters of the codes, and of the data, beside the labels"
+ON_DATA = "k-means on data"
 
 
-def print_scores(messages: Messages, fits: Sequence["TimedFit"], scores: Mapping[str, Sequence["LayerScore"]]) -> None:
-    """Print one row per layer of every model, and explain the columns."""
-    labeled = scores[fits[0].name][0].accuracy is not None
-    table = _score_table(labeled)
+def print_layers(messages: Messages, fits: Sequence["TimedFit"], evaluations: Mapping[str, "Evaluation"]) -> None:
+    """Print one row per layer of every model, and explain the columns; at most 80 characters wide."""
+    first = evaluations[fits[0].name]
+    deep, labeled = any(fit.hierarchy for fit in fits), first.labels is not None
+    table = _layer_table(deep, labeled)
     for fit in fits:
-        _add_layers(table, fit.name, scores[fit.name], fit.seconds)
+        _add_layers(table, fit, evaluations[fit.name].scores, deep, labeled)
+    if labeled:
+        _add_data(table, first, deep)
     messages.table(table)
-    for line in (*_error_captions(fits), *([CLUSTERING_CAPTION] if labeled else [])):
+    for line in _captions(fits, deep, labeled):
         messages.info(line)
 
 
-def _error_captions(fits: Sequence["TimedFit"]) -> list[str]:
-    """Explain the errors and the sparseness; one line for each loss, with its models if there are several losses."""
-    models: dict[Divergence, list[str]] = {}
-    for fit in fits:
-        models.setdefault(fit.loss, []).append(fit.name)
-    lines = [ERROR_CAPTION if loss.is_squared_error else f"error: √(2d), d is the {loss.title}" for loss in models]
-    if len(models) == 1:
-        return [f"{lines[0]}; {SPARSENESS_CAPTION}"]
-    of_models = [f" of {', '.join(names)}:" for names in models.values()]
-    return [*(line.replace(":", who, 1) for line, who in zip(lines, of_models, strict=True)), SPARSENESS_CAPTION]
-
-
-def _score_table(labeled: bool) -> "Table":
-    """Return an empty table with headings; accuracy and NMI are included if there are labels."""
+def _layer_table(deep: bool, labeled: bool) -> "Table":
+    """Return an empty table with headings; what only deep models or labels have is left out without them."""
     from rich import box
     from rich.table import Table
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("model", no_wrap=True)
-    measures = ("accuracy", "NMI") if labeled else ()
-    for heading in ("layer", "size", "error", *measures, "sparseness", "seconds"):
+    hierarchy, measures = ("copies",) if deep else (), ("accuracy", "NMI") if labeled else ()
+    for heading in ("layer", "size", "explained", "dead", *hierarchy, *measures, "seconds"):
         table.add_column(heading, justify="right", no_wrap=True)
     return table
 
 
-def _add_layers(table: "Table", name: str, scores: Sequence["LayerScore"], seconds: float) -> None:
+def _add_layers(table: "Table", fit: "TimedFit", scores: Sequence["LayerScore"], deep: bool, labeled: bool) -> None:
     """Add one row per layer; the first row of a model shows its name and seconds."""
-    duration = f"{seconds:.2f}"
-    for score in scores:
-        shares = [share for share in (score.accuracy, score.nmi, score.sparseness) if share is not None]
-        cells = [f"{score.layer}", f"{score.size}", _short(score.error), *(f"{share:.3f}" for share in shares)]
+    name, duration = fit.name, f"{fit.seconds:.2f}"
+    for layer, (score, dead) in enumerate(zip(scores, fit.model.n_dead_, strict=True)):
+        cells = [f"{score.layer}", f"{score.size}", f"{100 * score.explained:.1f} %", f"{dead}"]
+        if deep:
+            cells.append(f"{fit.hierarchy[layer].copies}" if fit.hierarchy else "")
+        if labeled:
+            cells += [f"{score.accuracy:.3f}", f"{score.nmi:.3f}"]
         table.add_row(name, *cells, duration)
         name = duration = ""
     table.add_section()
 
 
-def print_hierarchy(messages: Messages, fits: Sequence["TimedFit"]) -> None:
-    """Print one row per layer of every deep model, and explain the columns; nothing if no model is deep."""
-    from rich import box
-    from rich.table import Table
-
-    from deepnmf.models.hierarchy import HEADINGS, cells
-
-    deep = [fit for fit in fits if fit.hierarchy]
-    if not deep:
-        return
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("model", no_wrap=True)
-    for heading in HEADINGS:
-        table.add_column(heading, justify="right", no_wrap=True)
-    for fit in deep:
-        for place, summary in enumerate(fit.hierarchy):
-            table.add_row(fit.name if place == 0 else "", *cells(summary))
-        table.add_section()
-    messages.table(table)
-    for line in HIERARCHY_CAPTIONS:
-        messages.info(line)
+def _add_data(table: "Table", evaluation: "Evaluation", deep: bool) -> None:
+    """Add what k-means on the data themselves gives, if they are small enough."""
+    found = evaluation.clustering_of_data()
+    if found is not None:
+        table.add_row(ON_DATA, *[""] * (5 if deep else 4), f"{found.accuracy:.3f}", f"{found.nmi:.3f}", "")
 
 
-def _short(error: float) -> str:
-    """Format an error with two decimals, or with two significant digits if it is below 1."""
-    return f"{error:.2f}" if error >= 1 else f"{error:.2g}"
+def _captions(fits: Sequence["TimedFit"], deep: bool, labeled: bool) -> list[str]:
+    """Explain the columns; the explained share by the baseline of each loss."""
+    baselines = list(dict.fromkeys(fit.loss.baseline_text for fit in fits))
+    lines = [EXPLAINED_CAPTION.format(" or ".join(baselines))]
+    return lines + [HIERARCHY_CAPTION] * deep + [CLUSTERING_CAPTION] * labeled
+
+
+def print_findings(messages: Messages, findings: Sequence[str]) -> None:
+    """Print what a fit has found, one sentence or two a line."""
+    for sentence in findings:
+        messages.info(f"- {sentence}")

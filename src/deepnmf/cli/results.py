@@ -4,7 +4,7 @@ import json
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from inspect import signature
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from deepnmf.objective.divergences import Divergence
     from deepnmf.reading import Dataset, Recipe, Scaling
     from deepnmf.report import LayerScore
-    from deepnmf.report.display import Display
+    from deepnmf.report.display_choice import ShownAs
     from deepnmf.report.evaluation import Evaluation
     from deepnmf.selection import Selection
 
@@ -80,18 +80,23 @@ class TimedFit:
 
 def fit_model(model: Any, data: "Dataset", messages: "Messages", checkpoint: Path | None = None) -> TimedFit:
     """Fit a model and show the progress; resume from the checkpoint if there is one."""
+    import numpy as np
+
     began = time.perf_counter()
     with _library_errors(model), messages.fit_progress(command_name(type(model)), model.max_iter) as on_sweep:
         model.fit(data.X, data.y, on_sweep=on_sweep, checkpoint=checkpoint, **_groups(model.fit, data))
+    if data.feature_names is not None:
+        model.input_names_ = np.array(data.feature_names, dtype=object)  # so that the model file has them
     return TimedFit(model, time.perf_counter() - began)
 
 
-def choose_layers(model: Any, data: "Dataset", sizes: Sequence[int] | None, seed: int) -> "Selection":
-    """Choose the layer sizes of a model, among given ones for the first layer or by a grid made from the data."""
+def choose_layers(model: Any, data: "Dataset", seed: int, **options: Any) -> "Selection":
+    """Choose the layer sizes of a model by predictions of hidden entries; options are those of `select_layers`."""
     from deepnmf.selection import select_layers
 
     with _library_errors(model):
-        return select_layers(model, data.X, data.y, sizes=sizes, random_state=seed, **_groups(model.fit, data))
+        groups = _groups(model.fit, data)
+        return select_layers(model, data.X, data.y, random_state=seed, refit=False, **options, **groups)
 
 
 def encode_layer(model: Any, data: "Dataset", layer: int) -> "Array":
@@ -170,6 +175,13 @@ def evaluate(model: Any, data: "Dataset") -> "Evaluation":
         return Evaluation.of(model, data.X, data.y, data.class_names, _recordings(data))
 
 
+def findings_of(evaluation: "Evaluation", data: "Dataset") -> list[str]:
+    """Return what a fit has found: how much is explained, what stands out, and what to try next."""
+    from deepnmf.report.findings import findings
+
+    return [str(one) for one in findings(evaluation, shown_as(data).display(evaluation))]
+
+
 def _recordings(data: "Dataset") -> Any:
     """Return the name of the recording of each row."""
     import numpy as np
@@ -222,25 +234,43 @@ def versions() -> dict[str, str]:
     return {package.lower(): version for package, version in html_file.versions().items()}
 
 
-def display_for(model: Any, data: "Dataset") -> "Display":
+def shown_as(data: "Dataset") -> "ShownAs":
     """Return how features and samples of the data are drawn."""
-    from deepnmf.report.evaluation import display_for_model
+    from deepnmf.report.display_choice import ShownAs
 
-    return display_for_model(model, data.image_shape, data.feature_names, data.axis)
+    label = "frequency (Hz)" if data.kind == "sounds" else None
+    return ShownAs(data.image_shape, data.feature_names, data.axis, label)
+
+
+def check_scene(shape: tuple[int, int] | None, data: "Dataset") -> None:
+    """Raise an error unless the samples are the pixels of a scene of this shape."""
+    n_samples = data.X.shape[0]
+    if shape is not None and shape[0] * shape[1] != n_samples:
+        raise CommandError(
+            f"--sample-shape is {shape[0]}x{shape[1]}: expected a product of {n_samples}, the number of samples.",
+            ExitCode.USAGE,
+        )
 
 
 def write_report_page(
-    path: Path, evaluation: "Evaluation", data: "Dataset", title: str, seconds: float | None = None
+    path: Path,
+    evaluation: "Evaluation",
+    data: "Dataset",
+    title: str,
+    seconds: float | None = None,
+    sample_shape: tuple[int, int] | None = None,
 ) -> None:
-    """Write the HTML report."""
+    """Write the HTML report; samples may be the pixels of a scene of some shape."""
     from deepnmf.report.page import write_evaluation
 
     write_evaluation(
         evaluation,
         path,
-        display_for(evaluation.model, data),
+        shown_as(data),
         sample_names=data.sample_names,
+        texts=data.texts,
         grouped=data.groups is not None,
+        sample_shape=sample_shape,
         title=title,
         reproduce=command_line(),
         seconds=seconds,

@@ -87,6 +87,11 @@ class Block(ABC):
         """‖x‖² of every row."""
         return np.concatenate([rows.row_squares() for _, rows in self._dense_parts()])
 
+    def column_sums(self) -> tuple[Array, Array]:
+        """Σ w x and Σ w for each column, in double precision."""
+        parts = [rows.column_sums() for _, rows in self._dense_parts()]
+        return np.sum([sums for sums, _ in parts], axis=0), np.full(self.shape[1], float(self.shape[0]))
+
     def misfit(self, H: Array, D: Array) -> float:
         """Σ w (x - HD)² over the observed entries, computed from the residual."""
         return sum(rows.misfit(H[part], D) for part, rows in self._dense_parts())
@@ -152,6 +157,9 @@ class Dense(Products):
     def row_squares(self) -> Array:
         return np.asarray(np.einsum("ij,ij->i", self.X, self.X))
 
+    def column_sums(self) -> tuple[Array, Array]:
+        return self.X.sum(axis=0, dtype=np.float64), np.full(self.shape[1], float(self.shape[0]))
+
     def misfit(self, H: Array, D: Array) -> float:
         residual = H @ D
         residual -= self.X
@@ -187,6 +195,10 @@ class Sparse(Products):
 
     def row_squares(self) -> Array:
         return np.asarray(self.X.multiply(self.X).sum(axis=1)).ravel()
+
+    def column_sums(self) -> tuple[Array, Array]:
+        n_rows, n_columns = self.shape
+        return np.bincount(self.X.indices, self.X.data, n_columns), np.full(n_columns, float(n_rows))
 
     def misfit(self, H: Array, D: Array) -> float:
         """‖X‖² - 2<XDᵀ, H> + <HᵀH, DDᵀ> in double precision, without a dense array of the shape of X."""

@@ -66,6 +66,11 @@ class Engine(ABC):
         _, (sums,) = self.sweep((weights,), _combination)
         return sums
 
+    def column_sums(self) -> tuple[Array, Array]:
+        """Σ w x and Σ w for each column, over the observed entries."""
+        _, (sums, weights) = self.sweep((), _column_sums)
+        return sums, weights
+
     def as_rows(self, array: Array) -> Array:
         """Convert an array of all rows to the form that `sweep` takes."""
         return np.ascontiguousarray(array, dtype=self.dtype)
@@ -78,7 +83,7 @@ class Engine(ABC):
         """Return an engine for the same rows, with unobserved entries filled in by the means of their columns."""
         if self.is_complete:
             return self
-        _, (sums, weights) = self.sweep((), _column_sums)
+        sums, weights = self.column_sums()
         means = sums / np.where(weights > 0, weights, 1)
         return self.completed(np.ones((self.n_samples, 1), self.dtype), means[None])
 
@@ -155,7 +160,7 @@ def _no_computation(*_: object) -> tuple[tuple[Array, ...], Sums]:
     return (), ()
 
 
-def _column_sums(X_b: Holed, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+def _column_sums(X_b: Block, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
     return (), X_b.column_sums()
 
 

@@ -2,7 +2,8 @@
 
 import os
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,14 +13,14 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.checks import FLOATS, as_matrices, layer_index
-from deepnmf.engines import Workers
+from deepnmf.engines import Engine, Workers
 from deepnmf.engines.choice import check_batch, in_units
 from deepnmf.masks import check_unmasked
-from deepnmf.models.hierarchy import LayerSummaries, explained_shares
+from deepnmf.models.hierarchy import LayerShares, LayerSummaries, layer_shares, share_of_squares
 from deepnmf.models.input_data import EntryWeight, Observed, observed, rows, validated
 from deepnmf.models.parameters import Constraints, complete, offered_if
 from deepnmf.models.run_control import RunControl, fitting
-from deepnmf.models.saving import save
+from deepnmf.models.saving import input_names, save
 from deepnmf.objective import Known
 from deepnmf.solvers import OnSweep, Run
 from deepnmf.solvers.problem import Fit, Problem, Start
@@ -31,6 +32,12 @@ def _learns_in_batches(model: "Factorization") -> bool:
             f"{type(model).__name__} as it is set cannot learn in batches, because what it needs to know of earlier "
             "rows does not add up: it has no partial_fit."
         )
+    return True
+
+
+def _has_squared_error(model: "Factorization") -> bool:
+    if model._problem().degree != 2:  # the degree of a loss is its β
+        raise AttributeError(f"{type(model).__name__} as it is set has another loss than squared error: use score.")
     return True
 
 
@@ -99,7 +106,8 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
                 bound = problem.bind(engine, Known(in_units(data.X, engine.unit), **known), start)
                 fit = bound.fit(engine, start, run)
                 self._keep(fit, run)
-                self._explained = explained_shares(problem, fit.learned, data, engine)
+                if len(self.factors_) > 1:
+                    self._explained, self._shares_of_squares = layer_shares(problem, fit.learned, data, engine)
         return self
 
     def _keep(self, fit: Fit, run: Run) -> None:
@@ -108,7 +116,7 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         self.codes_, self.reconstruction_err_, self._memory = fit.codes, fit.error, fit.memory
         self.loss_curve_ = np.array([run.shown(loss) for loss in fit.history.losses])
         self.n_iter_, self.stop_reason_ = len(fit.history.losses), fit.history.stop_reason
-        for name in ("kkt_residual_", "_explained"):
+        for name in ("kkt_residual_", "_explained", "_shares_of_squares", "input_names_"):
             self.__dict__.pop(name, None)
         if fit.certificate is not None:
             self.kkt_residual_ = fit.certificate
@@ -217,12 +225,25 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
 
     def _encoded(self, X: Matrix, layer: int, entry_weight: EntryWeight, **known: Any) -> Array:
         check_is_fitted(self)
-        layer, problem = layer_index(layer, len(self.factors_)), self._problem()
+        layer = layer_index(layer, len(self.factors_))
+        with self._rows(X, entry_weight) as engine:
+            codes = self._learned.encode(engine, layer, **known)
+        return codes if engine.unit == 1 else codes * engine.unit
+
+    def _encoded_layers(self, X: Matrix, **known: Any) -> list[Array]:
+        """Codes of the rows of X at every layer; models that find them together do so once."""
+        check_is_fitted(self)
+        with self._rows(X, None) as engine:
+            codes = self._learned.encode_layers(engine, **known)
+        return codes if engine.unit == 1 else [H * engine.unit for H in codes]
+
+    @contextmanager
+    def _rows(self, X: Matrix, entry_weight: EntryWeight) -> Iterator[Engine]:
+        """Let passes over the rows of X run, in the unit of the fit."""
+        problem = self._problem()
         data = observed(self, problem, X, entry_weight, reset=False)
-        unit = self._learned.unit
         with Workers() as workers:
-            codes = self._learned.encode(rows(problem, data, workers, type(self).__name__, unit), layer, **known)
-        return codes if unit == 1 else codes * unit
+            yield rows(problem, data, workers, type(self).__name__, self._learned.unit)
 
     @offered_if(lambda model: model._problem().projects)
     def project(self, X: Matrix, layer: int = -1) -> Array:
@@ -266,9 +287,11 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         return self._learned.decode(H, layer)
 
     def score(self, X: Matrix, y: object = None, entry_weight: EntryWeight = None) -> float:
-        """Share of ‖X‖² that the model explains, 1 - ‖X - X̂‖² / ‖X‖², over the observed entries.
+        """Share that the model explains beyond a baseline, 1 - d(X, X̂) / d(X, baseline), over the observed entries.
 
-        Under other losses: of the deviance beyond row total times column share for counts, else beyond column means.
+        The baseline of squared error is the column means of X, so that this is R² over all entries. Under
+        Kullback-Leibler it is row total times column share, and this is the deviance explained; under other losses the
+        column means again. X̂ is the reconstruction from the codes of `transform`.
 
         {rows}
         y : ignored
@@ -277,17 +300,59 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         Returns
         -------
         float
-            1 is a perfect reconstruction; 0 is as good as nothing but the baseline.
+            1 is a perfect reconstruction; 0 is as good as the baseline, and a negative score is worse. If X is its own
+            baseline, such as rows that are all equal, it is 1 or 0: whether the model reconstructs X or not.
+
+        See Also
+        --------
+        share_of_squares : the same beyond 0 instead of the column means.
         """
         check_is_fitted(self)
+        return self._compared(X, entry_weight, self._learned.explained)
+
+    @offered_if(_has_squared_error)
+    def share_of_squares(self, X: Matrix, entry_weight: EntryWeight = None) -> float:
+        """Share of ‖X‖² that the model explains, 1 - ‖X - X̂‖² / ‖X‖², over the observed entries.
+
+        It counts from 0, where `score` counts from the column means: data far from 0 have a share near 1 already by
+        their means. For squared error only.
+
+        {rows}
+        entry_weight : see `fit`
+
+        Returns
+        -------
+        float
+            1 is a perfect reconstruction, 0 is as good as a matrix of zeros.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from deepnmf import NMF
+        >>> X = load_iris().data
+        >>> model = NMF(1).fit(X)
+        >>> print(f"{model.share_of_squares(X):.2f} {model.score(X):.2f}")
+        0.97 0.51
+        """
+        check_is_fitted(self)
+        return self._compared(X, entry_weight, share_of_squares)
+
+    def _compared(self, X: Matrix, entry_weight: EntryWeight, share: Callable[[Engine, float], float]) -> float:
+        """The share that is made of the error of the codes of `transform`."""
         problem = self._problem()
         data = observed(self, problem, X, entry_weight, reset=False)
         with Workers() as workers:
             engine = rows(problem, data, workers, type(self).__name__)
             layer = layer_index(problem.output_layer, len(self.factors_))
             error = self._learned.residual(engine, self._learned.encode(engine, layer), layer)
-            baseline = self._learned.baseline(engine)
-        return 1 - error**2 / baseline if baseline > 0 else 1.0
+            return share(engine, error)
+
+    def _layer_shares(self, X: Matrix) -> LayerShares:
+        """What each layer explains of X with its best codes, as `hierarchy_` has it of the training rows."""
+        problem = self._problem()
+        data = observed(self, problem, X, None, reset=False)
+        with Workers() as workers:
+            return layer_shares(problem, self._learned, data, rows(problem, data, workers, type(self).__name__))
 
     def top_features(self, layer: int = -1, n: int = 10) -> list[list[tuple[str, float]]]:
         """The input features that weigh most in each feature of a layer.
@@ -300,11 +365,12 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
 
         Returns
         -------
-        list of lists of (name, weight), the heaviest first; names are the columns' where X had them
+        list of lists of (name, weight), the heaviest first; names are the columns' where X had them, or those of
+        `input_names_`
         """
         check_is_fitted(self)
         C = self.features_[layer_index(layer, len(self.factors_))]
-        names = getattr(self, "feature_names_in_", None)
+        names = input_names(self)
         names = [f"x{j}" for j in range(C.shape[1])] if names is None else names
         order = np.argsort(-np.abs(C), axis=1, kind="stable")[:, :n]
         return [[(str(names[j]), float(row[j])) for j in best] for row, best in zip(C, order, strict=True)]
@@ -318,18 +384,33 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         """
         save(self, path)
 
-    def report(self, path: str | os.PathLike[str], X: Matrix, y: Any = None, **content: Any) -> None:
-        """Write what was learned as one HTML page, to walk from wholes to their parts.
+    def report(
+        self, path: str | os.PathLike[str] | None = None, X: Matrix | None = None, y: Any = None, **content: Any
+    ) -> Any:
+        """Make an HTML page of what was learned: findings, the hierarchy, and a map of the samples.
 
         Parameters
         ----------
-        {path}
-        X, y : data to show the model at work on, and labels of its rows, if there are any
+        path : str or path, optional
+            The file; without it the page is only returned.
+        X, y : the data of the page, and labels of its rows, if there are any
+            X may be an AnnData object, whose names are used; y may then be a column of ``obs``, and ``layer="counts"``
+            takes a layer instead of ``X``.
         **content : how it is shown, such as ``image_shape=(8, 8)``: see `deepnmf.report.write_report`
+
+        Returns
+        -------
+        Report
+            The page, which shows itself in a notebook.
         """
         import deepnmf  # noqa: PLC0415 - models know nobody above them; the package hands its parts out by name
+        from deepnmf.annotated import is_annotated, page_content  # noqa: PLC0415
 
-        deepnmf.report.write_report(self, path, X, y, **content)
+        if X is None:
+            raise TypeError("X is missing: expected the data of the page.")
+        if is_annotated(X):
+            X, y, content = page_content(X, y, content)
+        return deepnmf.report.write_report(self, path, X, y, **content)
 
     @property
     def _n_features_out(self) -> int:

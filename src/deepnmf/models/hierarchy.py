@@ -1,9 +1,10 @@
 """What the hierarchy of a deep model is like: how much each layer explains, and whether its features are of any use."""
 
+import html
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.preprocessing import normalize
@@ -12,6 +13,7 @@ from deepnmf.arrays import Array
 from deepnmf.engines import Engine, is_streamed, make_engine
 from deepnmf.engines.sampling import spaced
 from deepnmf.models.input_data import Observed
+from deepnmf.objective.divergences import explained_share
 from deepnmf.solvers.problem import Problem
 
 COPY = 0.9  # the cosine with one feature below above which a feature is a copy of it
@@ -43,10 +45,12 @@ class LayerSummary:
         The number of its features.
     explained : float
         The share that the features of this layer alone explain with their best codes by the loss of the model, without
-        penalties or smoothing: of ‖X‖² for squared error, under other losses of the deviance, as `score` has it. It is
-        computed from at most 500 training rows, evenly spaced, and is then accurate to about 0.01; for layers above an
-        activation from 100. NaN after the second batch of `partial_fit`, and for models that were saved before there
-        were such summaries.
+        penalties or smoothing, beyond the same baseline as `score`: beyond the column means for squared error, beyond
+        row total times column share under Kullback-Leibler. It is computed from at most 500 training rows, evenly
+        spaced, and is then accurate to about 0.01; for layers above an activation from 100. NaN after the second batch
+        of `partial_fit`, and for models that were saved before there were such summaries.
+    share_of_squares : float
+        The same for squared error, beyond 0 instead of the column means: 1 - ‖X - X̂‖² / ‖X‖². NaN under other losses.
     dead : int
         The number of features that are zero or, on top, in no sample's codes.
     copies : int
@@ -72,6 +76,7 @@ class LayerSummary:
     layer: int
     size: int
     explained: float
+    share_of_squares: float
     dead: int
     copies: int
     parts: float
@@ -83,12 +88,14 @@ class LayerSummary:
 
 
 class LayerSummaries:
-    """Gives a model `hierarchy_`, and shows it below the diagram of scikit-learn."""
+    """Gives a model `hierarchy_`, and shows how the fit went below the diagram of scikit-learn."""
 
     features_: list[Array]
     codes_: list[Array]
     _learned: Any
     _explained: Sequence[float] | None = None  # by layer, where the fit has measured it
+    _shares_of_squares: Sequence[float] | None = None
+    _seconds: float | None = None  # that the fit took, where it was in this process
 
     @property
     def n_dead_(self) -> list[int]:
@@ -107,7 +114,8 @@ class LayerSummaries:
             LayerSummary(
                 layer=layer + 1,
                 size=len(C),
-                explained=float("nan") if self._explained is None else self._explained[layer],
+                explained=math.nan if self._explained is None else self._explained[layer],
+                share_of_squares=math.nan if self._shares_of_squares is None else self._shares_of_squares[layer],
                 dead=dead,
                 copies=0 if layer == 0 else n_copies(C, features[layer - 1]),
                 parts=1.0 if layer == 0 else n_parts(contributions(self._learned, layer)),
@@ -116,12 +124,12 @@ class LayerSummaries:
         ]
 
     def _repr_html_inner(self) -> str:
-        return super()._repr_html_inner() + html_table(getattr(self, "hierarchy_", []))  # type: ignore[misc]
+        return super()._repr_html_inner() + fit_html(self)  # type: ignore[misc]
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
         if "text/html" in bundle:
-            bundle["text/html"] += html_table(getattr(self, "hierarchy_", []))
+            bundle["text/html"] += fit_html(self)
         return bundle
 
 
@@ -164,14 +172,24 @@ def n_parts(contributed: Array) -> float:
     return float(np.mean(np.exp(entropies)))
 
 
-def explained_shares(problem: Problem, learned: Any, data: Observed, engine: Engine) -> list[float] | None:
-    """The share that each layer explains of some of the engine's rows, which are `data`; None for a single layer."""
-    if len(learned.factors) == 1:
-        return None
+class LayerShares(NamedTuple):
+    """What each layer explains, the lowest first: beyond the baseline, and of ‖X‖² if that is the loss."""
+
+    explained: list[float]
+    of_squares: list[float] | None
+
+
+def layer_shares(problem: Problem, learned: Any, data: Observed, engine: Engine) -> LayerShares:
+    """What each layer explains of some of the engine's rows, which are `data`, with its best codes."""
     first = above = sampled(data, engine, MOST_ROWS, nonnegative=problem.nonnegative)
     if not problem.is_linear:
         above = sampled(data, engine, MOST_ACTIVATED_ROWS, nonnegative=problem.nonnegative)
-    return [explained_share(learned, above if layer else first, layer) for layer in range(len(learned.factors))]
+    passes = [above if layer else first for layer in range(len(learned.factors))]
+    errors = [learned.best_error(engine, layer) for layer, engine in enumerate(passes)]
+    explained = [learned.explained(engine, error) for engine, error in zip(passes, errors, strict=True)]
+    if not learned.divergence.is_squared_error:
+        return LayerShares(explained, None)
+    return LayerShares(explained, [share_of_squares(one, error) for one, error in zip(passes, errors, strict=True)])
 
 
 def sampled(data: Observed, engine: Engine, most: int, *, nonnegative: bool) -> Engine:
@@ -186,14 +204,20 @@ def sampled(data: Observed, engine: Engine, most: int, *, nonnegative: bool) -> 
     return make_engine(X, weight, workers=workers, nonnegative=nonnegative, unit=engine.unit)
 
 
-def explained_share(learned: Any, engine: Engine, layer: int) -> float:
-    """1 - d(X, X̂) / d(X, baseline) with the best codes of a layer."""
-    baseline = learned.baseline(engine)
-    return float(1 - learned.best_error(engine, layer) ** 2 / baseline) if baseline > 0 else 1.0
+def share_of_squares(engine: Engine, error: float) -> float:
+    """1 - ‖X - X̂‖² / ‖X‖²: the share explained where the baseline is 0."""
+    return explained_share(error**2, engine.sqnorm, engine.sqnorm)
 
 
 # ------------------------------------------------------------------------------------ what a user is shown
 
+STOP_REASONS = {
+    "decrease": "the loss no longer decreased",
+    "optimality": "an optimum was reached",
+    "max_iter": "max_iter was reached",
+    "interrupted": "it was interrupted",
+    "on_sweep": "on_sweep requested it",
+}
 HEADINGS = ("layer", "size", "explained", "dead", "copies", "parts")
 
 
@@ -202,6 +226,18 @@ def cells(summary: LayerSummary) -> tuple[str, ...]:
     explained = "–" if math.isnan(summary.explained) else f"{100 * summary.explained:.1f} %"
     numbers = (summary.layer, summary.size, explained, summary.dead, summary.copies, f"{summary.parts:.1f}")
     return tuple(map(str, numbers))
+
+
+def fit_html(model: Any) -> str:
+    """How the fit went as HTML: how long it took, why it stopped, and what each layer is like; nothing before a fit."""
+    if not hasattr(model, "factors_"):
+        return ""
+    n_iter, dead = model.n_iter_, sum(model.n_dead_)
+    duration = "" if model._seconds is None else f" in {model._seconds:.1f} s"
+    reason = STOP_REASONS.get(model.stop_reason_, model.stop_reason_)
+    stop = f"{n_iter} sweep{'' if n_iter == 1 else 's'}{duration}; {reason}."
+    unused = f" {dead} feature{' is' if dead == 1 else 's are'} dead." if dead else " No feature is dead."
+    return f"<p>{html.escape(stop + unused)}</p>{html_table(getattr(model, 'hierarchy_', []))}"
 
 
 def html_table(hierarchy: Sequence[LayerSummary]) -> str:

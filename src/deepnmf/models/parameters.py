@@ -145,6 +145,8 @@ TEXTS = {
             how many parts a feature is made of. Not for a single layer.
         """,
     "n_features": """
+        input_names_ : array of str
+            Names of the input features where `fit_anndata` or the command line knew them beside the data.
         n_features_in_, feature_names_in_
         """,
     "X": """

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import time
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -66,7 +67,7 @@ def fitting(model: Any, control: RunControl) -> Iterator[Run]:
     The first Ctrl-C ends the sweeps, and the fit with what they have reached: during the start, with the start
     itself. The second one ends the fit by a KeyboardInterrupt, as one that fails.
     """
-    before = dict(model.__dict__)
+    before, began = dict(model.__dict__), time.perf_counter()
     try:
         model._validate_params()
         run = control.run(model)
@@ -76,6 +77,7 @@ def fitting(model: Any, control: RunControl) -> Iterator[Run]:
         model.__dict__.clear()
         model.__dict__.update(before)
         raise
+    model._seconds = time.perf_counter() - began
     if run.checkpoints is not None and not run.ended:
         run.checkpoints.finish()
     # As in scikit-learn, a fit that converges in its last sweep warns too: which one that is may hang on rounding.

@@ -33,7 +33,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         raise TypeError(f"{type(model).__name__} cannot be saved: deepnmf.load knows the models of deepnmf only.")
     _check_parameters(model)
     state, arrays = _state(model)
-    tensors = _named(arrays | {"codes": model.codes_, "feature_names": _packed_names(model)})
+    names = {"feature_names": "feature_names_in_", "input_names": "input_names_"}
+    packed_names = {kind: _packed_names(model, attribute) for kind, attribute in names.items()}
+    tensors = _named(arrays | {"codes": model.codes_} | packed_names)
     tensors["loss_curve"] = np.asarray(model.loss_curve_)
     try:
         description = as_json(_description(model) | state)
@@ -71,10 +73,9 @@ def _check_parameters(model: Any) -> None:
 
 def _description(model: Any) -> dict[str, Any]:
     certificate = {"kkt_residual": [float(model.kkt_residual_)]} if hasattr(model, "kkt_residual_") else {}
-    explained = {} if model._explained is None else {"explained": list(model._explained)}
     return {
         **certificate,
-        **explained,
+        **_shares(model),
         "format": FORMAT,
         "class": type(model).__name__,
         "parameters": model.get_params(deep=False),
@@ -85,8 +86,19 @@ def _description(model: Any) -> dict[str, Any]:
     }
 
 
-def _packed_names(model: Any) -> list[Array]:
-    names = getattr(model, "feature_names_in_", None)
+def _shares(model: Any) -> dict[str, list[float]]:
+    """What each layer explains; files of earlier versions have shares of ‖X‖² under the name "explained"."""
+    shares = {"explained_beyond_baseline": model._explained, "share_of_squares": model._shares_of_squares}
+    return {name: list(values) for name, values in shares.items() if values is not None}
+
+
+def input_names(model: Any) -> Any:
+    """Names of the input features: the columns of a frame, or names that were known beside the data; None without."""
+    return getattr(model, "feature_names_in_", getattr(model, "input_names_", None))
+
+
+def _packed_names(model: Any, attribute: str) -> list[Array]:
+    names = getattr(model, attribute, None)
     return [] if names is None else packed([str(name) for name in names])
 
 
@@ -104,7 +116,8 @@ def restored(cls: type[Any], description: dict[str, Any], tensors: dict[str, Arr
     tensors = dict(tensors)
     _take_history(model, description, tensors.pop("loss_curve", np.empty(0)))
     arrays = _by_kind(tensors)
-    _take_names(model, description, arrays.pop("feature_names", []))
+    _take_names(model, "feature_names_in_", description.get("feature_names"), arrays.pop("feature_names", []))
+    _take_names(model, "input_names_", None, arrays.pop("input_names", []))
     rows, codes = n_samples(arrays), arrays["codes"]
     problem, n_features = model._problem(), model.n_features_in_
     layout = problem.layout(n_features, description, arrays, rows)
@@ -123,8 +136,11 @@ def restored(cls: type[Any], description: dict[str, Any], tensors: dict[str, Arr
     for layer, C in enumerate(model.features_):
         Expected((len(model.factors_[layer]), model.n_features_in_)).check(C, f"features of layer {layer}")
     check_output_layer(problem.output_layer, len(model.factors_))
-    if "explained" in description:
-        model._explained = listed_numbers(description, "explained", len(model.factors_), -np.inf, 1)
+    depth = len(model.factors_)
+    if "explained_beyond_baseline" in description:
+        model._explained = listed_numbers(description, "explained_beyond_baseline", depth, -np.inf, 1)
+    if "share_of_squares" in description:
+        model._shares_of_squares = listed_numbers(description, "share_of_squares", depth, -np.inf, 1)
     check_codes(codes, [len(Z) for Z in model.factors_])
     model.codes_ = codes
     return model
@@ -153,8 +169,8 @@ def _take_history(model: Any, description: dict[str, Any], losses: Array) -> Non
     model.stop_reason_ = of_type(description.get("stop_reason"), str, "stop_reason")
 
 
-def _take_names(model: Any, description: dict[str, Any], arrays: list[Array]) -> None:
-    names = description.get("feature_names")  # where the first format has them
+def _take_names(model: Any, attribute: str, names: Any, arrays: list[Array]) -> None:
+    """Set names of the input features, from arrays or as the first format has them."""
     if arrays:
         texts, ends = Expected((arrays[0].size,), kind="u"), Expected((model.n_features_in_,), kind="i")
         check_layout({"feature_names": arrays}, {"feature_names": [texts, ends]})
@@ -163,7 +179,7 @@ def _take_names(model: Any, description: dict[str, Any], arrays: list[Array]) ->
         names = [of_type(name, str, "feature name") for name in of_type(names, list, "feature names")]
         if len(names) != model.n_features_in_:
             raise ValueError(f"it names {len(names)} features of {model.n_features_in_}")
-        model.feature_names_in_ = np.array(names, dtype=object)
+        setattr(model, attribute, np.array(names, dtype=object))
 
 
 def _by_kind(tensors: dict[str, Array]) -> defaultdict[str, list[Array]]:

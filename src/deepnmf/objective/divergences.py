@@ -20,6 +20,8 @@ TITLES = {2.0: "squared error", 1.0: "Kullback-Leibler divergence", 0.0: "Itakur
 EPSILON = float(np.finfo(np.float32).eps)  # scikit-learn's, for every precision
 FREE = ElasticNet(0.0, 0.0, 0.0, 0.0)
 ROOT_STEPS = 60  # Newton steps, of which a handful is usual
+ROUNDING = 1e-12  # of the magnitude of a divergence, at which it counts as 0
+PERFECT = 1e-6  # of this magnitude, up to which data are explained that have nothing beyond the baseline
 
 
 class RowsAndColumns(NamedTuple):
@@ -73,6 +75,11 @@ class Divergence:
         if self.is_squared_error:
             return "Frobenius norm of the data minus the reconstruction"
         return f"√(2d), d is the {self.title} of the data from the reconstruction"
+
+    @property
+    def baseline_text(self) -> str:
+        """What the share explained counts from."""
+        return "row totals times column shares" if self.is_kl else "the column means"
 
     @property
     def is_squared_error(self) -> bool:
@@ -183,8 +190,12 @@ class Divergence:
         """scikit-learn's `reconstruction_err_`, √(2d); rounding may leave a divergence below 0."""
         return math.sqrt(2 * max(divergence, 0.0))
 
+    def magnitude(self, sqnorm: float, n_entries: float) -> float:
+        """What a divergence is large or small beside: the number of entries times their root mean square to the β."""
+        return float(n_entries * (sqnorm / n_entries) ** (self.beta / 2)) if sqnorm > 0 else 0.0
+
     def baseline(self, row_totals: Array, column_totals: Array, column_weights: Array) -> RowsAndColumns:
-        """What a score counts from, given Σ_j w x, Σ_i w x and Σ_i w.
+        """What the share explained counts from, given Σ_j w x, Σ_i w x and Σ_i w.
 
         For counts row total times column share, as if words did not depend on documents; else the column means, which
         are the best constants under every β.
@@ -226,6 +237,24 @@ class Divergence:
 
 
 SQUARED_ERROR = Divergence(NAMES["frobenius"])
+
+
+def explained_share(divergence: float, baseline: float, magnitude: float) -> float:
+    """1 - d(X, X̂) / d(X, baseline), the share that X̂ explains beyond the baseline: R² for squared error.
+
+    Data that are their baseline, up to rounding, leave nothing to explain: 1 if X̂ is no further from them than a
+    millionth of their magnitude, otherwise 0.
+
+    Examples
+    --------
+    >>> explained_share(1.0, 4.0, 10.0)
+    0.75
+    >>> explained_share(0.0, 0.0, 10.0), explained_share(1.0, 0.0, 10.0)
+    (1.0, 0.0)
+    """
+    if baseline > ROUNDING * magnitude:
+        return float(1 - divergence / baseline)
+    return float(divergence <= PERFECT * magnitude)
 
 
 def expected_root(counts: Array, push: Array, l1: float, l2: float) -> Array:

@@ -1,14 +1,16 @@
 """Figures of a fit: the loss, and a map of the codes."""
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.labels import UNKNOWN
 from deepnmf.models.factorization import Factorization
+from deepnmf.plotting.embedding import embedding
 from deepnmf.plotting.sample_groups import ClassNames, Groups, label_or_cluster_groups
 
 if TYPE_CHECKING:
@@ -81,64 +83,26 @@ def plot_loss(model: Factorization) -> "Figure":
     return figure
 
 
-# ------------------------------------------------------------------------------------ two dimensions
-
-
-MOST_MAPPED = 600  # samples; t-SNE of a thousand takes seconds
-FEWEST_FOR_TSNE = 100
-TSNE_ITERATIONS = 400  # enough for a few hundred rows
-
-
-class Embedding(NamedTuple):
-    """One point per row, and the method that computed them."""
-
-    method: str
-    points: Array
-
-
-def sampled_rows(n_samples: int, limit: int = MOST_MAPPED) -> Array:
-    """Return the indices of all rows, or of a fixed random choice, in their order."""
-    if n_samples <= limit:
-        return np.arange(n_samples)
-    return np.sort(np.random.default_rng(0).choice(n_samples, limit, replace=False))
-
-
-def embedding(codes: Array) -> Embedding:
-    """Return t-SNE with a fixed seed, or PCA for few rows or fewer than three columns."""
-    if len(codes) < FEWEST_FOR_TSNE or codes.shape[1] < 3:
-        return Embedding("PCA", _principal(codes))
-    from sklearn.manifold import TSNE  # noqa: PLC0415 - so that importing deepnmf is fast
-
-    start = _principal(codes)
-    start *= 1e-4 / (start[:, 0].std() or 1.0)
-    # One thread, since several threads add in a different order each time, which changes the map.
-    with threadpool_limits(1):
-        tsne = TSNE(init=start, random_state=0, angle=0.7, max_iter=TSNE_ITERATIONS)
-        return Embedding("t-SNE", tsne.fit_transform(np.ascontiguousarray(codes, dtype=np.float64)))
-
-
-def _principal(codes: Array) -> Array:
-    """Return the first two principal components; the second is zero if there is only one."""
-    centered = np.asarray(codes, dtype=np.float64) - np.mean(codes, axis=0, dtype=np.float64)
-    left, values, right = np.linalg.svd(centered, full_matrices=False)
-    signs = np.sign(right[np.arange(len(right)), np.abs(right).argmax(axis=1)])  # the signs of an SVD are arbitrary
-    points = (left * values * signs)[:, :2]
-    return np.hstack([points, np.zeros((len(points), 2 - points.shape[1]))])
-
-
 # ------------------------------------------------------------------------------------------- the map
 
 
 LARGEST_LEGEND = 24  # the number of distinct pairs of color and marker
+SEQUENTIAL, DIVERGING = "viridis", "RdBu_r"
 
 
 def plot_codes(
-    model: Factorization, X: Matrix, y: Any = None, *, layer: int = -1, class_names: ClassNames = None
+    model: Factorization,
+    X: Matrix,
+    y: Any = None,
+    *,
+    layer: int = -1,
+    color: int | Sequence[float] | None = None,
+    class_names: ClassNames = None,
 ) -> "Figure":
-    """Plot the codes of a layer in two dimensions, colored by label.
+    """Plot the codes of a layer in two dimensions, colored by label, by a feature, or by given values.
 
-    The map is computed by t-SNE with a fixed seed, of at most 600 samples; by PCA for fewer than 100 samples or 3
-    features.
+    The map is computed by t-SNE with a fixed seed; by PCA for fewer than 100 samples or 3 features. Of more than 1000
+    samples, t-SNE arranges a fixed random choice, and the others are placed by their nearest neighbors in it.
 
     Parameters
     ----------
@@ -148,6 +112,8 @@ def plot_codes(
         Labels; -1, None or NaN if unknown. Without labels, colors show clusters found by k-means on the codes.
     layer : int, default=-1
         Index into `features_`; -1 is the top layer.
+    color : int or array-like of shape (n_samples,), optional
+        The index of a feature of the layer, whose codes color the points, or one value for each sample.
     class_names : sequence or mapping, optional
         ``class_names[label]`` is shown instead of the label.
 
@@ -165,20 +131,58 @@ def plot_codes(
     >>> (panel,) = plot_codes(model, iris.data, iris.target, class_names=iris.target_names).axes
     >>> [text.get_text() for text in panel.get_legend().get_texts()]
     ['setosa', 'versicolor', 'virginica']
+    >>> panel, bar = plot_codes(model, iris.data, color=0).axes
+    >>> bar.get_ylabel()
+    'code of feature 1'
     """
     check_is_fitted(model)
     codes = model.encode(X, layer)
-    groups = label_or_cluster_groups(y, codes, class_names)
-    rows = sampled_rows(len(codes))
-    method, points = embedding(codes[rows])
+    values = None if color is None else _color_values(color, codes)
+    method, points, _ = embedding(codes)
     figure, panel = figure_with_panel(6.0, 4.4)
-    _scatter(panel, points, groups, groups.places[rows])
     number = layer % len(model.features_) + 1
-    title = f"{type(model).__name__}, codes of layer {number}: {method} of {len(rows)} samples by {groups.kind}"
+    title = f"{type(model).__name__}, codes of layer {number}: {method} of {len(codes)} samples"
+    if values is None:
+        groups = label_or_cluster_groups(y, codes, class_names)
+        title += f" by {groups.kind}"
+        _scatter(panel, points, groups, groups.places)
+    else:
+        _scatter_values(figure, panel, points, values, _color_label(color))
     panel.set_title(title, loc="left", fontsize=TITLE_SIZE)
     panel.set(xticks=[], yticks=[])
     panel.spines[:].set_visible(False)
     return figure
+
+
+def _color_values(color: Any, codes: Array) -> Array:
+    """Return one value for each sample: the codes of a feature, or the given values."""
+    if isinstance(color, Integral):
+        if not -codes.shape[1] <= int(color) < codes.shape[1]:
+            raise ValueError(
+                f"color is {color}, but the layer has {codes.shape[1]} features: expected an index of one."
+            )
+        return np.asarray(codes[:, int(color)], dtype=np.float64)
+    values = np.asarray(color, dtype=np.float64)
+    if values.shape != (len(codes),):
+        raise ValueError(f"color has shape {values.shape}: expected one value for each of the {len(codes)} samples.")
+    return values
+
+
+def _color_label(color: Any) -> str:
+    return f"code of feature {int(color) + 1}" if isinstance(color, Integral) else "value"
+
+
+def _scatter_values(figure: "Figure", panel: "Axes", points: Array, values: Array, label: str) -> None:
+    """Draw the samples by value, the largest magnitudes on top."""
+    order = np.argsort(np.abs(np.nan_to_num(values)), kind="stable")
+    signed = bool(np.nanmin(values, initial=0.0) < 0)
+    largest = float(np.nanmax(np.abs(values), initial=0.0)) or 1.0
+    colors, lowest = (DIVERGING, -largest) if signed else (SEQUENTIAL, 0.0)
+    x, y = points[order].T
+    drawn = panel.scatter(x, y, c=values[order], cmap=colors, vmin=lowest, vmax=largest, s=14, linewidth=0)
+    bar = figure.colorbar(drawn, ax=panel, shrink=0.7)
+    bar.set_label(label, fontsize=LABEL_SIZE)
+    bar.ax.tick_params(labelsize=LABEL_SIZE)
 
 
 def _scatter(panel: "Axes", points: Any, groups: Groups, places: Any) -> None:

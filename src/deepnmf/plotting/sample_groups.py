@@ -58,7 +58,7 @@ def recording_groups(groups: Any, n_samples: int) -> Groups | None:
 def cluster_groups(codes: Array, n_clusters: int) -> Groups:
     """Return the groups found by k-means on the codes."""
     places = kmeans_clusters(codes, n_clusters)
-    return Groups("cluster", tuple(f"cluster {number}" for number in range(int(places.max()) + 1)), places)
+    return Groups("cluster", tuple(f"cluster {number + 1}" for number in range(int(places.max()) + 1)), places)
 
 
 def kmeans_clusters(codes: Array, n_clusters: int) -> Array:

@@ -34,6 +34,13 @@ def from_names(names: Sequence[str]) -> tuple[Array, tuple[str, ...]]:
     return _looked_up(names, dict(zip(found, range(len(found)), strict=True))), tuple(found)
 
 
+def joined_labels(columns: Sequence[Array]) -> Array | None:
+    """Return the labels of one attribute as a vector, of several as columns; None without any."""
+    if len(columns) < 2:
+        return columns[0] if columns else None
+    return np.stack(columns, axis=1)
+
+
 def class_count_text(y: Array | None, source: str) -> str:
     """Return the number of classes and their source in words; an empty text without labels."""
     if y is None:

@@ -29,7 +29,7 @@ def has_counts(data: Dataset) -> bool:
     >>> has_counts(Dataset(np.log1p(words), "table", "50 texts."))
     False
     """
-    if data.kind not in ("table", "texts") or data.image_shape is not None:
+    if data.kind not in ("table", "texts", "cells") or data.image_shape is not None:
         return False
     n_observed, n_above, total, largest = int(np.prod(data.X.shape, dtype=float)), 0, 0.0, 0.0
     for entries in _chunks(data.X):

@@ -55,7 +55,7 @@ def closest(name: str, known: Iterable[str]) -> str:
 # ---------------------------------------------------------------------------------------------- data
 
 
-Kind = Literal["images", "texts", "sounds", "table"]
+Kind = Literal["images", "texts", "sounds", "cells", "table"]
 OnBytes = Callable[[int, int], object]
 Names = tuple[str, ...]
 
@@ -66,7 +66,7 @@ class Recipe:
 
     Parameters
     ----------
-    kind : {"images", "texts", "sounds", "table"}
+    kind : {"images", "texts", "sounds", "cells", "table"}
     feature_names : tuple of str or None
         Columns, words or frequencies, in their order.
     image_shape : (int, int) or None
@@ -105,13 +105,13 @@ class Dataset:
     Parameters
     ----------
     X : array or sparse matrix of shape (n_samples, n_features)
-    kind : {"images", "texts", "sounds", "table"}
+    kind : {"images", "texts", "sounds", "cells", "table"}
     description : str
         One sentence about the data.
-    y : array of int of shape (n_samples,) or None
-        Classes, -1 where unknown.
+    y : array of int of shape (n_samples,) or (n_samples, n_attributes), or None
+        Classes, -1 where unknown; a column for each of several attributes.
     class_names : tuple of str or None
-        ``class_names[y]`` where classes have names.
+        ``class_names[y]`` where classes have names; of several attributes those of the last.
     feature_names, sample_names : tuple of str or None
     image_shape : (int, int) or None
         Height and width of a row as an image.
@@ -121,8 +121,12 @@ class Dataset:
         ``group_names[groups]`` where recordings have names.
     axis : array of shape (n_features,) or None
         Frequencies in Hz, for sounds.
+    texts : tuple of str or None
+        The texts themselves, for texts.
     settings : mapping
         See `Recipe`.
+    notes : tuple of str
+        Sentences for the user: which columns were left out, and what they could be used for.
 
     Examples
     --------
@@ -144,7 +148,9 @@ class Dataset:
     groups: Array | None = None
     group_names: Names | None = None
     axis: Array | None = None
+    texts: Names | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    notes: Names = ()
 
     @property
     def recipe(self) -> Recipe:
@@ -163,6 +169,11 @@ class Request:
     size: tuple[int, int] | None = None
     like: Recipe | None = None
     on_bytes: OnBytes | None = None
+    columns: Names | None = None
+    drop: Names = ()
+    ask: Callable[[str], bool] | None = None
+    stop_words: str | None = None
+    ngrams: int | None = None
 
     @property
     def wanted_features(self) -> Names | None:

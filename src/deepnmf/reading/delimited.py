@@ -18,6 +18,7 @@ from typing import IO, Any
 import numpy as np
 
 from deepnmf.arrays import Array
+from deepnmf.reading.column_kinds import FALSE, MISSING, SAMPLE_CELLS, SAMPLE_ROWS, TRUE, is_number
 from deepnmf.reading.dataset import Dataset, ReadingError, Request, count_text, import_optional, library_message
 from deepnmf.reading.tables import Columns
 
@@ -65,11 +66,16 @@ class Layout:
             return ReadingError(
                 f"{path}, line {line}: {count_text(len(row), 'cell')}, but the first line has {expected}."
             )
-        wrong = next((j for j in columns.features if row[j].strip() and not _is_number(row[j])), columns.features[0])
+        wrong = next((j for j in columns.features if _is_wrong(row[j], j in columns.booleans)), columns.features[0])
         return ReadingError(
             f"{path}, line {line}, column {self.header[wrong]!r}: {row[wrong]!r} is not a number; "
             "pass --labels or --names for a column of text."
         )
+
+
+def _is_wrong(cell: str, is_boolean: bool) -> bool:
+    text = cell.strip()
+    return text not in MISSING and not (text.lower() in (*TRUE, *FALSE) if is_boolean else is_number(text))
 
 
 def rows_of(file: IO[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -81,15 +87,7 @@ def rows_of(file: IO[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
 def _is_data(cells: Sequence[str]) -> bool:
     """Whether the first line holds numbers; numbers that count the columns are names."""
     counts = ([str(j) for j in range(begin, begin + len(cells))] for begin in (0, 1))
-    return all(map(_is_number, cells)) and list(cells) not in counts
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return "_" not in cell  # Python allows underscores between digits
+    return all(map(is_number, cells)) and list(cells) not in counts
 
 
 # ---------------------------------------------------------------------------- tables of many columns
@@ -108,13 +106,20 @@ def wide_blocks(request: Request, layout: Layout, columns: Columns) -> Iterator[
             if line <= layout.n_header_lines:
                 continue
             try:
-                numbers = _row_numbers([row[place] for place in columns.features])
+                numbers = _row_numbers([_numeral(row[place], place, columns) for place in columns.features])
             except (IndexError, pyarrow.ArrowInvalid) as error:
                 raise layout.fault(row, line, columns, request.path) from error
             if len(row) != len(layout.header) or len(numbers) != len(columns.features):
                 raise layout.fault(row, line, columns, request.path)
             request.report_progress(file.tell(), size)
             yield numbers.reshape(1, -1), {place: [row[place]] for place in columns.texts}
+
+
+def _numeral(cell: str, place: int, columns: Columns) -> str:
+    """Return a truth value as 0 or 1, other cells as they are."""
+    if place not in columns.booleans:
+        return cell
+    return {**dict.fromkeys(TRUE, "1"), **dict.fromkeys(FALSE, "0")}.get(cell.strip().lower(), cell)
 
 
 def _row_numbers(cells: Sequence[str]) -> Array:
@@ -125,7 +130,7 @@ def _row_numbers(cells: Sequence[str]) -> Array:
         pyarrow.BufferReader(column),
         csv.ReadOptions(use_threads=False, column_names=["numbers"], block_size=len(column) + 1),
         csv.ParseOptions(quote_char=False, ignore_empty_lines=False),
-        csv.ConvertOptions(column_types={"numbers": pyarrow.float64()}),
+        csv.ConvertOptions(column_types={"numbers": pyarrow.float64()}, null_values=MISSING),
     )
     return table.column(0).to_numpy()
 
@@ -144,7 +149,7 @@ ROW_NUMBER = re.compile(r"Row #(\d+)")
 def read_delimited(request: Request) -> Dataset:
     """Read a table whose first line holds the names of the features; an empty cell becomes NaN (not observed)."""
     layout = Layout.of(request.path)
-    columns = Columns.of(layout.header, request)
+    columns = Columns.of(layout.header, request, _samples(request.path, layout))
     most_rows, n_columns = _most_rows(request.path, len(layout.header)), len(layout.header)
     X = np.empty((most_rows, len(columns.features)), _dtype(request.path, most_rows * n_columns))
     texts: dict[int, list[Any]] = {place: [] for place in columns.texts}
@@ -156,6 +161,16 @@ def read_delimited(request: Request) -> Dataset:
         n_rows += len(numbers)
         del numbers  # before the next block is allocated
     return columns.dataset(X[:n_rows], texts, request, layout.named)
+
+
+def _samples(path: Path, layout: Layout) -> list[list[str]]:
+    """Return the first cells of each column; rows of another length are left to the parser."""
+    n_columns = len(layout.header)
+    n_rows = max(1, min(SAMPLE_ROWS, SAMPLE_CELLS // n_columns))
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        data = (row for line, row in rows_of(file, layout.delimiter) if line > layout.n_header_lines)
+        rows = [row for row in islice(data, n_rows) if len(row) == n_columns]
+    return [list(cells) for cells in zip(*rows, strict=True)] if rows else [[] for _ in layout.header]
 
 
 def _dtype(path: Path, n_cells: int) -> type[np.floating[Any]]:
@@ -189,15 +204,16 @@ def _blocks(request: Request, layout: Layout, columns: Columns) -> Iterator[Bloc
                 for batch in reader:
                     request.report_progress(file.tell(), size)
                     cells = {place: batch.column(str(place)).to_pylist() for place in columns.texts}
-                    yield _batch_numbers(batch, len(columns.features)), cells
+                    yield _batch_numbers(batch, columns), cells
         except pyarrow.ArrowInvalid as error:
             raise _error_with_line(error, request.path, layout, columns) from error
 
 
 def _options(pyarrow: Any, arrow_csv: Any, layout: Layout, columns: Columns) -> dict[str, Any]:
-    types = dict.fromkeys(map(str, columns.features), pyarrow.float64()) | dict.fromkeys(
-        map(str, columns.texts), pyarrow.string()
-    )
+    numbers = {
+        str(place): pyarrow.bool_() if place in columns.booleans else pyarrow.float64() for place in columns.features
+    }
+    types = numbers | dict.fromkeys(map(str, columns.texts), pyarrow.string())
     return {
         "read_options": arrow_csv.ReadOptions(
             use_threads=False,  # only then does an error contain the number of its row
@@ -206,13 +222,28 @@ def _options(pyarrow: Any, arrow_csv: Any, layout: Layout, columns: Columns) -> 
             column_names=[str(j) for j in range(len(layout.header))],
         ),
         "parse_options": arrow_csv.ParseOptions(delimiter=layout.delimiter),
-        "convert_options": arrow_csv.ConvertOptions(column_types=types, include_columns=list(types)),
+        "convert_options": arrow_csv.ConvertOptions(
+            column_types=types,
+            include_columns=list(types),
+            null_values=MISSING,
+            true_values=_spellings(TRUE),
+            false_values=_spellings(FALSE),
+        ),
     }
 
 
-def _batch_numbers(batch: Any, n_features: int) -> Array:
+def _spellings(words: Sequence[str]) -> list[str]:
+    return [spelling for word in words for spelling in (word, word.capitalize(), word.upper())]
+
+
+def _batch_numbers(batch: Any, columns: Columns) -> Array:
     """Return the features of a batch, which are its first columns, in row-major order."""
-    features = batch.select(list(range(n_features)))
+    features = batch.select(list(range(len(columns.features))))
+    if columns.booleans:
+        pyarrow = import_optional("pyarrow", "pyarrow", "tables")
+        features = pyarrow.RecordBatch.from_arrays(
+            [column.cast(pyarrow.float64()) for column in features.columns], features.schema.names
+        )
     return np.asarray(features.to_tensor(null_to_nan=True, row_major=True).to_numpy())
 
 

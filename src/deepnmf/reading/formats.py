@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -45,6 +45,8 @@ def read_folder(request: Request) -> Dataset:
         )
     if request.size is not None and not pictures.paths:
         raise ReadingError(f"{request.path} contains no images: --size cannot be used.")
+    if (request.stop_words, request.ngrams) != (None, None) and (pictures.paths or recordings.paths):
+        raise ReadingError(f"{request.path} contains no texts: --stop-words and --ngrams cannot be used.")
     if pictures.paths:
         return images.read_images(pictures, request)
     if recordings.paths:
@@ -59,16 +61,18 @@ def read_folder(request: Request) -> Dataset:
 SUFFIXES = {
     ".npy": _format(matrix_files.read_npy, "size"),
     ".npz": _format(matrix_files.read_npz, "labels", "key", "size"),
-    ".csv": _format(delimited.read_delimited, "labels", "names", "size"),
-    ".tsv": _format(delimited.read_delimited, "labels", "names", "size"),
-    ".parquet": _format(tables.read_parquet, "labels", "names", "size"),
+    ".csv": _format(delimited.read_delimited, "labels", "names", "size", "columns", "drop"),
+    ".tsv": _format(delimited.read_delimited, "labels", "names", "size", "columns", "drop"),
+    ".parquet": _format(tables.read_parquet, "labels", "names", "size", "columns", "drop"),
     ".mat": _format(matlab.read_mat, "labels", "key", "size"),
-    ".h5ad": _format(hdf5.read_h5ad, "labels"),
-    ".jsonl": _format(texts.read_jsonl, "labels", "names"),
+    ".h5ad": _format(hdf5.read_h5ad, "labels", "key"),
+    ".h5mu": _format(hdf5.read_h5mu, "labels", "key"),
+    ".jsonl": _format(texts.read_jsonl, "labels", "names", "stop_words", "ngrams"),
     ".wav": _format(sounds.read_wav),
 }
 WHITE = 255  # of images of 8 bits
-FOLDER = _format(read_folder, "size")
+FOLDER = _format(read_folder, "size", "stop_words", "ngrams")
+OPTIONS = ("labels", "names", "key", "size", "columns", "drop", "stop_words", "ngrams")
 
 
 def read(
@@ -78,8 +82,13 @@ def read(
     names: str | None = None,
     key: str | None = None,
     size: tuple[int, int] | None = None,
+    columns: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    stop_words: str | None = None,
+    ngrams: int | None = None,
     like: Recipe | None = None,
     on_bytes: OnBytes | None = None,
+    ask: Callable[[str], bool] | None = None,
 ) -> Dataset:
     """Read a file, or a folder of images, texts or sounds.
 
@@ -87,23 +96,36 @@ def read(
     ----------
     path : str or path
         ``.npy``, ``.npz`` (dense, scipy's sparse form, or CSR parts), ``.csv``, ``.tsv``, ``.parquet``, ``.mat``,
-        ``.h5ad``, ``.jsonl`` of texts, ``.wav``, or a folder of images, ``.txt`` or ``.wav`` files, whose
+        ``.h5ad``, ``.h5mu``, ``.jsonl`` of texts, ``.wav``, or a folder of images, ``.txt`` or ``.wav`` files, whose
         subfolders are classes. Images of 8 and 16 bits become gray levels from 0 to 1; 32-bit integers and floats are
         read as they are stored. Images are rotated according to their EXIF data.
     labels : str, optional
-        The column, field or array of labels. By default ``y`` in ``.npz``, ``gnd`` in ``.mat`` and ``label`` in
-        ``.jsonl``, where they exist.
+        The column, field or array of labels; of a table also several columns, separated by commas. By default ``y`` in
+        ``.npz``, ``gnd`` in ``.mat`` and ``label`` in ``.jsonl``, where they exist.
     names : str, optional
         The column or field of the names of the samples.
     key : str, optional
-        The array that is X, in ``.npz`` and ``.mat``.
+        The array that is X, in ``.npz`` and ``.mat``; the layer of an ``.h5ad`` file; the modality of an ``.h5mu``
+        file, or ``modality/layer``.
     size : (int, int), optional
         Height and width. Images of a folder are resized to it, by default to 32 x 32 if their sizes differ; rows of a
         file are interpreted as images of this size.
+    columns : sequence of str, optional
+        The columns of a table that are features. By default all columns of numbers and truth values (0 and 1) but
+        labels, names and identifiers; columns of dates and texts are left out, see `Dataset.notes`.
+    drop : sequence of str
+        Columns of a table that are left out.
+    stop_words : str, optional
+        Words of texts that are left out: "english", or the path of a text file of words.
+    ngrams : int, optional
+        Phrases of up to so many words count as words, too.
     like : Recipe, optional
         The recipe of a file read earlier, which determines columns, words, sizes and rates.
     on_bytes : callable, optional
         ``on_bytes(read, total)``, called while a large table is read.
+    ask : callable, optional
+        ``ask(question)``, called if a column of numbers looks like labels; it is used as labels if that is true. By
+        default such a column is a feature, with a warning.
 
     Returns
     -------
@@ -121,7 +143,20 @@ def read(
     >>> data.description
     'rows.npy: 3 samples of 4 features.'
     """
-    request = Request(Path(path), labels, names, key, size, like, on_bytes)
+    request = Request(
+        Path(path),
+        labels=labels,
+        names=names,
+        key=key,
+        size=size,
+        like=like,
+        on_bytes=on_bytes,
+        columns=None if columns is None else tuple(columns),
+        drop=tuple(drop),
+        ask=ask,
+        stop_words=stop_words,
+        ngrams=ngrams,
+    )
     try:
         found = _read(request)
     except ReadingError:
@@ -135,9 +170,10 @@ def read(
 
 def _read(request: Request) -> Dataset:
     chosen = _chosen(request.path)
-    for option in ("labels", "names", "key", "size"):
-        if getattr(request, option) is not None and option not in chosen.options:
-            raise ReadingError(f"{request.path}: --{option} cannot be used for a {_noun(request.path)}.")
+    for option in OPTIONS:
+        if getattr(request, option) not in (None, ()) and option not in chosen.options:
+            name = option.replace("_", "-")
+            raise ReadingError(f"{request.path}: --{name} cannot be used for a {_noun(request.path)}.")
     return chosen.reader(request)
 
 

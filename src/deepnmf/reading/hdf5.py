@@ -1,6 +1,7 @@
 """HDF5 files from untrusted sources, and AnnData files (``.h5ad``). Nothing outside the file is opened."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -97,39 +98,70 @@ SPARSE = {"csr_matrix": "csr", "csc_matrix": "csc"}
 
 
 def read_h5ad(request: Request) -> Dataset:
-    """Read X, the names of genes and cells, and a column of ``obs`` as labels."""
-    h5py = import_optional("h5py", "h5py", ".h5ad files")
+    """Read X or a layer, the names of genes and cells, and a column of ``obs`` as labels."""
+    return _opened(request, ".h5ad", _read)
+
+
+def read_h5mu(request: Request) -> Dataset:
+    """Read one modality, which is stored as an AnnData file is: the key names it, or the modality and a layer."""
+    return _opened(request, ".h5mu", _read_modality)
+
+
+def _read_modality(file: Group, request: Request) -> Dataset:
+    asked = request.key or request.recipe_setting("key") or ""
+    name, _, layer = asked.partition("/")
+    if name not in list(file["mod"]):  # an empty name would be the group itself
+        found = ", ".join(map(repr, file["mod"]))
+        raise ReadingError(f"{request.path} has the modalities {found}: expected one of them as --key, got {asked!r}.")
+    data = _read(file["mod"][name], replace(request, key=layer or "X"))
+    return replace(data, settings={**data.settings, "key": asked})
+
+
+def _opened(request: Request, suffix: str, reader: Callable[[Group, Request], Dataset]) -> Dataset:
+    h5py = import_optional("h5py", "h5py", f"{suffix} files")
     try:
         file = h5py.File(request.path, "r")
     except OSError as error:
         raise ReadingError(f"{request.path} is not an HDF5 file: {library_message(error)}.") from error
     with file:
         try:
-            return _read(Group(file, request.path), request)
+            return reader(Group(file, request.path), request)
         except (KeyError, AttributeError, TypeError) as error:
             raise ReadingError(
-                f"{request.path} does not have the layout of an .h5ad file: {library_message(error)}."
+                f"{request.path} does not have the layout of an {suffix} file: {library_message(error)}."
             ) from error
 
 
 def _read(file: Group, request: Request) -> Dataset:
-    X = _matrix(file["X"], request)
+    key = request.key or request.recipe_setting("key") or "X"
+    X = _matrix(_stored_matrix(file, key, request), request)
     y, class_names = _labels(file["obs"], X.shape[0], request)
     return Dataset(
         X,
-        "table",
+        "cells",
         description_of(
             request.path,
             size_text(X, "cell", "gene"),
             "sparse" if sparse.issparse(X) else "",
+            "" if key == "X" else f"layer {key!r}",
             class_count_text(y, f"in obs column {request.labels!r}"),
         ),
         y=y,
         class_names=class_names,
         feature_names=_index(file, "var", X.shape[1], request),
         sample_names=_index(file, "obs", X.shape[0], request),
-        settings={} if request.labels is None else {"labels": request.labels},
+        settings=({} if request.labels is None else {"labels": request.labels}) | ({} if key == "X" else {"key": key}),
     )
+
+
+def _stored_matrix(file: Group, key: str, request: Request) -> Any:
+    """Return X, or a matrix of ``layers``."""
+    if key == "X":
+        return file["X"]
+    if f"layers/{key}" in file:
+        return file[f"layers/{key}"]
+    known = ["X", *(name for frame in ("layers",) if frame in file for name in file[frame])]
+    raise ReadingError(f"{request.path} has no layer {key!r} for --key: closest are {closest(key, known)}.")
 
 
 def _matrix(stored: Any, request: Request) -> Matrix:

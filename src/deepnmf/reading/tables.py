@@ -1,15 +1,17 @@
 """Tables: which columns are features, labels and names; and ``.parquet`` files, read in batches."""
 
+import shlex
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.reading.classes import class_count_text, classes
+from deepnmf.reading.classes import class_count_text, classes, joined_labels
+from deepnmf.reading.column_kinds import SAMPLE_ROWS, ColumnSample, label_like
 from deepnmf.reading.dataset import (
     Dataset,
     Names,
@@ -22,7 +24,8 @@ from deepnmf.reading.dataset import (
     size_text,
 )
 
-USUAL_LABELS = ("label", "labels", "class", "target", "y")
+NUMBERS = ("number", "boolean")  # kinds of columns that are features
+MOST_NAMED = 6  # columns that a sentence names
 
 
 @dataclass(frozen=True)
@@ -31,25 +34,40 @@ class Columns:
 
     header: Sequence[str]
     features: tuple[int, ...]
-    labels: int | None
-    names: int | None
+    labels: tuple[int, ...] = ()
+    names: int | None = None
+    booleans: frozenset[int] = frozenset()  # features that are truth values
+    notes: Names = ()
 
     @classmethod
-    def of(cls, header: Sequence[str], request: Request) -> "Columns":
-        """Find labels and names; features are all other columns, or those that the model was fitted on."""
-        labels = _place(header, request, "labels")
-        names = _place(header, request, "names")
-        if names is None and header[0] == "" and labels != 0:
+    def of(cls, header: Sequence[str], request: Request, samples: Sequence[Sequence[str]]) -> "Columns":
+        """Find labels and names; features are other columns of numbers, or those that the model was fitted on.
+
+        `samples` are the first cells of each column.
+        """
+        columns = [ColumnSample.of(name, cells) for name, cells in zip(header, samples, strict=True)]
+        labels, names = _label_places(header, request), _place(header, request, "names", request.names)
+        if names is None and header[0] == "" and 0 not in labels:
             names = 0  # row names as written by R and pandas
-        features = _features(header, request, {labels, names})
-        if labels is None and request.like is None:
-            _warn_of_labels([header[j] for j in features], request)
-        return cls(header, features, labels, names)
+        features = _features(columns, request, {*labels, names})
+        notes = []
+        if request.like is None and request.columns is None:
+            if names is None:
+                names, found = _identifier(columns, features)
+                notes += found
+            features, found = _numbers(columns, features, {names})
+            notes += found
+            if not labels:
+                labels = _labels_by_question(columns, features, request)
+                features = tuple(j for j in features if j not in labels)
+        _check_features(columns, features, request)
+        booleans = frozenset(j for j in features if columns[j].kind == "boolean")
+        return cls(header, features, labels, names, booleans, tuple(notes))
 
     @property
     def texts(self) -> tuple[int, ...]:
         """The columns that may contain text."""
-        return tuple(dict.fromkeys(place for place in (self.labels, self.names) if place is not None))
+        return tuple(dict.fromkeys((*self.labels, *(() if self.names is None else (self.names,)))))
 
     @property
     def feature_names(self) -> Names:
@@ -58,12 +76,11 @@ class Columns:
 
     def dataset(self, X: Array, texts: dict[int, list[Any]], request: Request, named: bool = True) -> Dataset:
         """Return the data set; `named` says whether the file has a header."""
-        y, class_names, source = None, None, ""
-        if self.labels is not None:
-            source = f"in column {self.header[self.labels]!r}"
-            y, class_names = classes(
-                np.array(texts[self.labels], dtype=object), len(X), f"{request.path}, {source.removeprefix('in ')}"
-            )
+        found = [
+            classes(np.array(texts[place], dtype=object), len(X), f"{request.path}, column {self.header[place]!r}")
+            for place in self.labels
+        ]
+        sources = (f"in column {self.header[place]!r}" for place in self.labels)
         return Dataset(
             X,
             "table",
@@ -71,55 +88,124 @@ class Columns:
                 request.path,
                 size_text(X),
                 "in single precision" if X.dtype == np.float32 else "",
-                class_count_text(y, source),
+                *(class_count_text(y, source) for (y, _), source in zip(found, sources, strict=True)),
                 "" if named else "without a header",
             ),
-            y=y,
-            class_names=class_names,
+            y=joined_labels([y for y, _ in found]),
+            class_names=found[-1][1] if found else None,
             feature_names=self.feature_names if named else None,
             sample_names=None if self.names is None else tuple(map(str, texts[self.names])),
             settings=self._settings(),
+            notes=self.notes,
         )
 
     def _settings(self) -> dict[str, str]:
-        places = {"labels": self.labels, "names": self.names}
-        return {kind: self.header[place] for kind, place in places.items() if place is not None}
+        labels = {"labels": ",".join(self.header[place] for place in self.labels)} if self.labels else {}
+        return labels if self.names is None else labels | {"names": self.header[self.names]}
 
 
-def _place(header: Sequence[str], request: Request, kind: str) -> int | None:
+def _label_places(header: Sequence[str], request: Request) -> tuple[int, ...]:
+    """Return the indices of the columns of labels: one, or several that are separated by commas."""
+    asked, remembered = request.labels, request.recipe_setting("labels")
+    text = remembered if asked is None else asked
+    if text is None:
+        return ()
+    names = [text] if text in header else [name.strip() for name in text.split(",")]
+    places = [_place(header, request, "labels", None if asked is None else name, name) for name in names]
+    return tuple(place for place in places if place is not None)
+
+
+def _place(
+    header: Sequence[str], request: Request, kind: str, asked: str | None, remembered: str | None = None
+) -> int | None:
     """Return the index of the requested column; a column that only the recipe requests may be missing."""
-    asked, remembered = getattr(request, kind), request.recipe_setting(kind)
-    name = remembered if asked is None else asked
+    name = remembered or request.recipe_setting(kind) if asked is None else asked
     if name in header:
         return list(header).index(name)
     if asked is not None:
-        raise ReadingError(
-            f"{request.path} has no column {asked!r} for --{kind}: closest are {closest(asked, header)}."
-        )
+        raise _no_column(asked, header, request, kind)
     return None
 
 
-def _features(header: Sequence[str], request: Request, others: set[int | None]) -> tuple[int, ...]:
-    if request.wanted_features is not None:
-        places = {name: j for j, name in enumerate(header)}
-        if all(name in places for name in request.wanted_features):
-            return tuple(places[name] for name in request.wanted_features)
-    features = tuple(j for j in range(len(header)) if j not in others)
+# ------------------------------------------------------------------------------------- which are features
+
+
+def _features(columns: Sequence[ColumnSample], request: Request, others: set[int | None]) -> tuple[int, ...]:
+    """Return the columns that may be features: those of the model, those that were asked for, or all others."""
+    places = {column.name: j for j, column in enumerate(columns)}
+    if request.wanted_features is not None and all(name in places for name in request.wanted_features):
+        return tuple(places[name] for name in request.wanted_features)
+    if request.columns is not None:
+        return tuple(_known(name, places, request, "columns") for name in request.columns)
+    dropped = {_known(name, places, request, "drop") for name in request.drop}
+    return tuple(j for j in range(len(columns)) if j not in others and j not in dropped)
+
+
+def _known(name: str, places: Mapping[str, int], request: Request, option: str) -> int:
+    if name not in places:
+        raise _no_column(name, places, request, option)
+    return places[name]
+
+
+def _no_column(name: str, known: Iterable[str], request: Request, option: str) -> ReadingError:
+    return ReadingError(f"{request.path} has no column {name!r} for --{option}: closest are {closest(name, known)}.")
+
+
+def _identifier(columns: Sequence[ColumnSample], features: Sequence[int]) -> tuple[int | None, list[str]]:
+    """Return the first column of identifiers, which are names of samples and no measurements."""
+    for j in features:
+        if columns[j].is_identifier:
+            return j, [f"Column {columns[j].name!r} identifies the samples, and gives them their names."]
+    return None, []
+
+
+def _numbers(
+    columns: Sequence[ColumnSample], features: Sequence[int], others: set[int | None]
+) -> tuple[tuple[int, ...], list[str]]:
+    """Return the features that are numbers or truth values, and a sentence about the others."""
+    candidates = [j for j in features if j not in others]
+    kept = tuple(j for j in candidates if columns[j].kind in NUMBERS)
+    left = [columns[j] for j in candidates if columns[j].kind not in NUMBERS]
+    if not left:
+        return kept, []
+    shown = ", ".join(f"{column.name!r} ({_offer(column)})" for column in left[:MOST_NAMED])
+    more = f" and {len(left) - MOST_NAMED} more" if len(left) > MOST_NAMED else ""
+    return kept, [f"Left out, since they are not numbers: {shown}{more}."]
+
+
+def _offer(column: ColumnSample) -> str:
+    """Say what a column without numbers is, and by which option it could be used."""
+    if column.kind == "date":
+        return "dates"
+    name = shlex.quote(column.name)
+    if column.is_repeated:
+        return f"text with {column.n_different} values: --labels {name}"
+    return f"text: --names {name}" if column.n_different == len(column.cells) else "text"
+
+
+def _labels_by_question(columns: Sequence[ColumnSample], features: Sequence[int], request: Request) -> tuple[int, ...]:
+    """Ask whether a column of numbers holds the labels; if nobody can be asked, warn that it is used as a feature."""
+    for name in label_like([columns[j] for j in features]):
+        place = next(j for j in features if columns[j].name == name)
+        if request.ask is not None:
+            if request.ask(f"Column {name!r} has {columns[place].n_different} different numbers. Does it hold labels?"):
+                return (place,)
+            continue
+        warnings.warn(
+            f"{request.path}: column {name!r} is used as a feature; pass --labels {shlex.quote(name)} if it holds the "
+            "labels.",
+            UserWarning,
+            stacklevel=2,
+        )
+    return ()
+
+
+def _check_features(columns: Sequence[ColumnSample], features: Sequence[int], request: Request) -> None:
     if not features:
-        raise ReadingError(f"{request.path} has no columns besides labels and names: expected at least one feature.")
-    _check_names([header[j] for j in features], request)
-    return features
-
-
-def _warn_of_labels(names: Sequence[str], request: Request) -> None:
-    """Warn if a feature is named like labels, since the model would learn it like any other number."""
-    for name in names:
-        if name.lower() in USUAL_LABELS:
-            warnings.warn(
-                f"{request.path}: column {name!r} is used as a feature; pass --labels {name} if it holds the labels.",
-                UserWarning,
-                stacklevel=2,
-            )
+        raise ReadingError(
+            f"{request.path} has no columns of numbers besides labels and names: expected at least one feature."
+        )
+    _check_names([columns[j].name for j in features], request)
 
 
 def _check_names(names: Sequence[str], request: Request) -> None:
@@ -145,11 +231,19 @@ def read_parquet(request: Request) -> Dataset:
     try:
         # pyarrow accepts only file names in UTF-8.
         with request.path.open("rb") as opened, arrow_parquet.ParquetFile(opened) as file:
-            columns = Columns.of(file.schema_arrow.names, request)
+            columns = Columns.of(file.schema_arrow.names, request, _samples(file))
             X, texts = _rows(file, columns, request)
     except pyarrow.ArrowInvalid as error:
         raise ReadingError(f"{request.path} is not a valid .parquet file: {library_message(error)}.") from error
     return columns.dataset(X, texts, request)
+
+
+def _samples(file: Any) -> list[list[str]]:
+    """Return the first cells of each column as text; null is empty."""
+    batch = next(file.iter_batches(SAMPLE_ROWS), None)
+    if batch is None:
+        return [[] for _ in file.schema_arrow.names]
+    return [["" if cell is None else str(cell) for cell in column.to_pylist()] for column in batch.columns]
 
 
 def _rows(file: Any, columns: Columns, request: Request) -> tuple[Array, dict[int, list[Any]]]:

@@ -25,12 +25,14 @@ from deepnmf.reading.folder_files import Files
 SUFFIXES = (".txt",)
 SEVERAL = 20  # from this many texts on, words in only one text or in most texts are left out
 TEXT, LABEL = "text", "label"
+ENGLISH = "english"  # scikit-learn's list of stop words
 
 
 def read_texts(files: Files, request: Request) -> Dataset:
     """Read one text per ``.txt`` file."""
     y, class_names, source = files.classes()
-    X, words, settings = _tfidf([_content(path) for path in files.paths], request)
+    texts = tuple(_content(path) for path in files.paths)
+    X, words, settings = _tfidf(texts, request)
     return Dataset(
         X,
         "texts",
@@ -39,6 +41,7 @@ def read_texts(files: Files, request: Request) -> Dataset:
         class_names=class_names,
         feature_names=words,
         sample_names=files.names,
+        texts=texts,
         settings=settings,
     )
 
@@ -48,7 +51,8 @@ def read_jsonl(request: Request) -> Dataset:
     records = list(_records(request.path))
     label = request.labels or request.recipe_setting("labels") or LABEL
     y, class_names = _labels(records, label, request)
-    X, words, settings = _tfidf([record[TEXT] for record in records], request)
+    texts = tuple(record[TEXT] for record in records)
+    X, words, settings = _tfidf(texts, request)
     return Dataset(
         X,
         "texts",
@@ -57,6 +61,7 @@ def read_jsonl(request: Request) -> Dataset:
         class_names=class_names,
         feature_names=words,
         sample_names=_names(records, request),
+        texts=texts,
         settings=settings | {"labels": label} | ({} if request.names is None else {"names": request.names}),
     )
 
@@ -69,26 +74,44 @@ def _tfidf(documents: Sequence[str], request: Request) -> tuple[Matrix, Names, d
     if request.like is not None and request.like.kind == "texts" and request.recipe_setting("idf"):
         vectorizer = _recipe_vectorizer(request)
         return vectorizer.transform(documents), request.like.feature_names or (), dict(request.like.settings)
-    vectorizer = _fitted_vectorizer(documents, request.path)
+    vectorizer = _fitted_vectorizer(documents, request)
     X = vectorizer.transform(documents)
-    return X, tuple(vectorizer.get_feature_names_out().tolist()), {"idf": vectorizer.idf_.tolist()}
+    settings = {"idf": vectorizer.idf_.tolist(), "ngrams": vectorizer.ngram_range[1]}
+    if request.stop_words is not None and request.ngrams is not None:
+        settings["stop_words"] = sorted(vectorizer.get_stop_words())  # phrases are made of the words that are left
+    return X, tuple(vectorizer.get_feature_names_out().tolist()), settings
 
 
-def _fitted_vectorizer(documents: Sequence[str], path: Path) -> Any:
+def _fitted_vectorizer(documents: Sequence[str], request: Request) -> Any:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     rare, common = (2, 0.5) if len(documents) >= SEVERAL else (1, 1.0)
     try:
-        return TfidfVectorizer(min_df=rare, max_df=common).fit(documents)
+        return TfidfVectorizer(
+            min_df=rare, max_df=common, stop_words=_stop_words(request.stop_words), ngram_range=(1, request.ngrams or 1)
+        ).fit(documents)
     except ValueError as error:
-        raise ReadingError(f"{path} contains no words: {library_message(error)}.") from error
+        raise ReadingError(f"{request.path} contains no words: {library_message(error)}.") from error
+
+
+def _stop_words(given: str | None) -> Any:
+    """Return scikit-learn's English words by their name, or the words of a text file."""
+    if given is None or given == ENGLISH:
+        return given
+    if not Path(given).is_file():
+        raise ReadingError(f"--stop-words is {given!r}: expected {ENGLISH}, or a text file of words.")
+    return sorted(set(_content(Path(given)).lower().split()))
 
 
 def _recipe_vectorizer(request: Request) -> Any:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     assert request.like is not None
-    vectorizer = TfidfVectorizer(vocabulary=request.like.feature_names)
+    vectorizer = TfidfVectorizer(
+        vocabulary=request.like.feature_names,
+        ngram_range=(1, request.recipe_setting("ngrams") or 1),
+        stop_words=request.recipe_setting("stop_words"),
+    )
     vectorizer.idf_ = np.array(request.recipe_setting("idf"))
     return vectorizer
 

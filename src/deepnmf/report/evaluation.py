@@ -1,10 +1,10 @@
 """A fitted model evaluated on data: codes, errors and scores of every layer, and groups of the samples."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -16,7 +16,6 @@ from deepnmf.metrics import clustering_accuracy, nmi, sparseness
 from deepnmf.models.factorization import Factorization
 from deepnmf.models.hierarchy import LayerSummary
 from deepnmf.objective.divergences import Divergence
-from deepnmf.plotting.hierarchy_plot import ImageShape, check_image_shape
 from deepnmf.plotting.sample_groups import (
     ClassNames,
     Groups,
@@ -25,12 +24,12 @@ from deepnmf.plotting.sample_groups import (
     label_or_cluster_groups,
     recording_groups,
 )
-from deepnmf.report.display import Curves, Display, Pictures, Words
 
 # ---------------------------------------------------------------------------------- rows of the data
 
 
 BLOCK_ENTRIES = 2**21
+MOST_CLUSTERED = 2**19  # entries of data that are clustered by k-means in about a second
 
 
 class Rows:
@@ -54,6 +53,11 @@ class Rows:
             return np.asarray(X[rows], dtype=np.float64)
         return np.array([np.asarray(X[int(row)]) for row in rows], dtype=np.float64)
 
+    @property
+    def is_sparse(self) -> bool:
+        """Whether X is a sparse matrix."""
+        return bool(sparse.issparse(self._X))
+
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Yield all rows, block by block."""
         height = max(1, BLOCK_ENTRIES // self.n_features)
@@ -74,30 +78,55 @@ def _sliceable(X: Any) -> Any:
 
 
 @dataclass(frozen=True)
+class ColumnStatistics:
+    """Means, standard deviations and sums of the columns over the observed entries."""
+
+    means: Array
+    deviations: Array
+    sums: Array
+
+    @classmethod
+    def of(cls, rows: Rows) -> "ColumnStatistics":
+        """Compute them in one pass over X."""
+        counts, sums, squares = (np.zeros(rows.n_features) for _ in range(3))
+        for _, X in rows.blocks():
+            counts += np.count_nonzero(~np.isnan(X), axis=0)
+            sums += np.nansum(X, axis=0)
+            squares += np.nansum(np.square(X), axis=0)
+        means = sums / np.maximum(counts, 1)
+        variances = (squares / np.maximum(counts, 1) - means**2).clip(0)
+        return cls(means, np.sqrt(variances), sums)
+
+    @property
+    def shares(self) -> Array:
+        """The share of each column in the sum of the data."""
+        return self.sums / (self.sums.sum() or 1.0)
+
+
+@dataclass(frozen=True)
 class Divergences:
-    """d(X, X̂) of every layer by the loss of the model, and of a model without features, over the observed entries."""
+    """d(X, X̂) of every layer by the loss of the model, over the observed entries, and the share that it explains."""
 
     loss: Divergence
     of_layers: Array
-    of_baseline: float
-    baseline: Callable[[Array], Array]
+    shares: list[float]  # that each layer explains with its best codes, as in `hierarchy_`
+    baseline: Callable[[Array], Array]  # what errors of samples are relative to
 
     @classmethod
-    def of(cls, model: Any, rows: Rows, codes: list[Array]) -> "Divergences":
+    def of(cls, model: Any, X: Matrix, codes: list[Array]) -> "Divergences":
         """Compute them in one pass over X; losses other than squared error take another one for the baseline."""
-        loss = model._learned.divergence
+        loss, rows = model._learned.divergence, Rows(X)
         baseline = _baseline(loss, (X for _, X in rows.blocks()))
-        of_layers, of_baseline = np.zeros(len(codes)), 0.0
-        for block, X in rows.blocks():
-            of_baseline += float(loss.of_rows(X, baseline(X)).sum())
+        of_layers = np.zeros(len(codes))
+        for block, X_b in rows.blocks():
             for layer, H in enumerate(codes):
-                of_layers[layer] += loss.of_rows(X, model.decode(H[block], layer)).sum()
-        return cls(loss, of_layers, of_baseline, baseline)
+                of_layers[layer] += loss.of_rows(X_b, model.decode(H[block], layer)).sum()
+        return cls(loss, of_layers, model._layer_shares(X).explained, baseline)
 
     @property
     def explained(self) -> float:
-        """The share that the top layer explains: of ‖X‖² for squared error, otherwise of the deviance."""
-        return 1 - float(self.of_layers[-1]) / self.of_baseline if self.of_baseline > 0 else 1.0
+        """The share that the top layer explains beyond the baseline of `score`."""
+        return self.shares[-1]
 
     def unexplained(self, X: Array, rebuilt: Array) -> Array:
         """Return the error of each row: ‖x - x̂‖ / ‖x‖ for squared error, otherwise the share of its deviance."""
@@ -107,9 +136,9 @@ class Divergences:
 
 
 def _baseline(loss: Divergence, blocks: Iterable[Array]) -> Callable[[Array], Array]:
-    """Return the reconstruction by a model without features, which `score` compares with, as a function of rows.
+    """Return what the error of a sample is relative to, as a function of rows.
 
-    It is zero for squared error, row total times column share for Kullback-Leibler, otherwise the column means.
+    It is zero for squared error, whose errors are relative to the norm of the sample; otherwise that of `score`.
     """
     if loss.is_squared_error:
         return np.zeros_like
@@ -134,6 +163,7 @@ class LayerScore:
     layer: int
     size: int
     loss: str
+    explained: float
     error: float
     sparseness: float
     accuracy: float | None
@@ -156,9 +186,11 @@ def layer_scores(model: Factorization, X: Matrix, y: Any = None, *, groups: Any 
     -------
     list of LayerScore
         The lowest layer first. Each has its number ``layer`` (from 1), ``size``, ``loss`` (as `beta_loss` names it),
-        ``error`` (√(2d), where d is the loss of the reconstruction from the codes of the layer, over the observed
-        entries: for squared error the Frobenius norm of X minus the reconstruction), ``sparseness`` (Hoyer's measure
-        of the features), and ``accuracy`` and ``nmi`` of k-means on the codes, None without labels.
+        ``explained`` (the share that the features of the layer explain with their best codes beyond the baseline of
+        `score`; for the data of the fit it is that of `hierarchy_`), ``error`` (√(2d), where d is the loss of the
+        reconstruction from the codes of the layer, over the observed entries: for squared error the Frobenius norm of
+        X minus the reconstruction), ``sparseness`` (Hoyer's measure of the features), and ``accuracy`` and ``nmi`` of
+        k-means on the codes, None without labels.
 
     Examples
     --------
@@ -175,13 +207,13 @@ def layer_scores(model: Factorization, X: Matrix, y: Any = None, *, groups: Any 
     """
     check_is_fitted(model)
     codes = encode_layers(model, X, groups)
-    return scores_of(model, codes, Divergences.of(model, Rows(X), codes), label_groups(y, len(codes[0])))
+    return scores_of(model, codes, Divergences.of(model, X, codes), label_groups(y, len(codes[0])))
 
 
 def encode_layers(model: Factorization, X: Matrix, groups: Any = None) -> list[Array]:
     """Return the codes of X at every layer, the lowest first; models that pool do so within the groups."""
     options = {} if groups is None or "groups" not in signature(model.encode).parameters else {"groups": groups}
-    return [np.asarray(model.encode(X, layer, **options)) for layer in range(len(model.features_))]
+    return [np.asarray(codes) for codes in model._encoded_layers(X, **options)]
 
 
 def scores_of(
@@ -194,6 +226,7 @@ def scores_of(
             layer=layer + 1,
             size=len(C),
             loss=loss.name,
+            explained=divergences.shares[layer],
             error=loss.reconstruction_error(float(divergences.of_layers[layer])),
             sparseness=sparseness(C),
             **_clustering(codes[layer], labels),
@@ -202,13 +235,22 @@ def scores_of(
     ]
 
 
+class Clustering(NamedTuple):
+    """How k-means clusters agree with labels."""
+
+    accuracy: float
+    nmi: float
+
+
 def _clustering(codes: Array, labels: Groups | None) -> dict[str, float | None]:
     """Return accuracy and NMI over the labeled samples; the other samples are only clustered."""
-    if labels is None:
-        return {"accuracy": None, "nmi": None}
-    found = kmeans_clusters(codes, len(labels.names))[labels.known]
-    truth = labels.places[labels.known]
-    return {"accuracy": clustering_accuracy(truth, found), "nmi": nmi(truth, found)}
+    return {"accuracy": None, "nmi": None} if labels is None else clustering(codes, labels)._asdict()
+
+
+def clustering(rows: Array, labels: Groups) -> Clustering:
+    """Cluster rows by k-means, one cluster per class, and compare the labeled ones with their labels."""
+    found, truth = kmeans_clusters(rows, len(labels.names))[labels.known], labels.places[labels.known]
+    return Clustering(clustering_accuracy(truth, found), nmi(truth, found))
 
 
 # ------------------------------------------------------------------------------------ the evaluation
@@ -223,6 +265,7 @@ class Evaluation:
     codes: list[Array]
     scores: list[LayerScore]
     divergences: Divergences
+    columns: ColumnStatistics
     groups: Groups
     labels: Groups | None
 
@@ -233,7 +276,7 @@ class Evaluation:
         """Encode X and compute the scores once, for everything that is shown."""
         check_model(model)
         codes, rows = encode_layers(model, X, groups), Rows(X)
-        divergences = Divergences.of(model, rows, codes)
+        divergences = Divergences.of(model, X, codes)
         labels, recordings = label_groups(y, rows.n_samples, class_names), recording_groups(groups, rows.n_samples)
         return cls(
             model=model,
@@ -241,6 +284,7 @@ class Evaluation:
             codes=codes,
             scores=scores_of(model, codes, divergences, labels),
             divergences=divergences,
+            columns=ColumnStatistics.of(rows),
             groups=labels or recordings or label_or_cluster_groups(None, codes[-1]),
             labels=labels,
         )
@@ -255,6 +299,13 @@ class Evaluation:
         """What each layer of a deep model is like, as its fit has measured it; empty for a single layer."""
         return getattr(self.model, "hierarchy_", [])
 
+    def clustering_of_data(self) -> Clustering | None:
+        """Cluster the data themselves, beside which codes may be seen; None without labels, or for much data."""
+        if self.labels is None or self.rows.n_samples * self.rows.n_features > MOST_CLUSTERED:
+            return None
+        X = self.rows[slice(0, self.rows.n_samples)]
+        return None if np.isnan(X).any() else clustering(X, self.labels)
+
     @property
     def depth(self) -> int:
         """The number of layers."""
@@ -267,39 +318,3 @@ def check_model(model: Any) -> Factorization:
         raise TypeError(f"model is of type {type(model).__name__}: expected a fitted model of deepnmf.")
     check_is_fitted(model)
     return model
-
-
-def display_for_model(
-    model: Factorization,
-    image_shape: ImageShape | None = None,
-    feature_names: Sequence[str] | None = None,
-    axis: Any = None,
-) -> Display:
-    """Choose pictures if there is a shape, curves if there is an axis, words if inputs have names, otherwise curves."""
-    n_inputs = model.features_[0].shape[1]
-    check_image_shape(image_shape, n_inputs)
-    if image_shape is not None:
-        return Pictures(tuple(map(int, image_shape)))
-    if axis is not None:
-        return Curves(_check_axis(axis, n_inputs))
-    names = getattr(model, "feature_names_in_", None) if feature_names is None else feature_names
-    if names is not None:
-        return Words(check_names(names, n_inputs, "feature_names", "input feature"))
-    return Curves(np.arange(n_inputs, dtype=np.float64))
-
-
-def check_names(names: Sequence[str], count: int, parameter: str, what: str) -> list[str]:
-    """Return the names as text; raise an error if their number is wrong."""
-    texts = [str(name) for name in names]
-    if len(texts) != count:
-        raise ValueError(f"{parameter} has {len(texts)} names: expected {count}, one per {what}.")
-    return texts
-
-
-def _check_axis(axis: Any, n_inputs: int) -> Array:
-    values = np.asarray(axis, dtype=np.float64)
-    if values.shape != (n_inputs,) or not np.isfinite(values).all():
-        raise ValueError(
-            f"axis has shape {values.shape}: expected {n_inputs} finite numbers, the position of each input feature."
-        )
-    return values

@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import json
-import os
 import platform
 from collections.abc import Sequence
 from importlib.resources import files
@@ -15,24 +14,12 @@ import scipy
 import sklearn
 
 from deepnmf.models.factorization import Factorization
-from deepnmf.persistence import replace_file
+from deepnmf.report.document import Report
 from deepnmf.version import __version__
 
 
-def check_destination(path: str | os.PathLike[str]) -> None:
-    """Raise an error if the file cannot be written, before anything is computed."""
-    target = Path(path)
-    if target.is_dir():
-        raise IsADirectoryError(f"path is {os.fspath(path)!r}, which is a folder: expected the name of a file.")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(
-            f"path is {os.fspath(path)!r}, but there is no folder {os.fspath(target.parent)!r}: "
-            "expected an existing folder."
-        )
-
-
-def write_html(path: str | os.PathLike[str], template: str, scripts: Sequence[str], data: Any, **content: Any) -> None:
-    """Render a template and write it; the scripts read `data`."""
+def rendered(template: str, scripts: Sequence[str], data: Any, **content: Any) -> Report:
+    """Render a template; the scripts read `data`."""
     style, script = _text("page.css"), "\n".join(_text(name) for name in scripts)
     page = (
         _environment()
@@ -46,7 +33,7 @@ def write_html(path: str | os.PathLike[str], template: str, scripts: Sequence[st
             **content,
         )
     )
-    replace_file(Path(os.path.realpath(path)), (page.encode("utf-8", "backslashreplace"),))
+    return Report(page)
 
 
 def _environment() -> Any:
@@ -97,7 +84,7 @@ def versions() -> dict[str, str]:
     }
 
 
-def python_code(model: Factorization, path: str, labeled: bool, options: Sequence[tuple[str, Any]]) -> str:
+def python_code(model: Factorization, path: str | None, labeled: bool, options: Sequence[tuple[str, Any]]) -> str:
     """Return code that fits the model and writes the page; long arguments are replaced by the parameter's name."""
     data = "X, y" if labeled else "X"
     arguments = "".join(f", {name}={_argument_text(name, value)}" for name, value in options if value is not None)
@@ -108,7 +95,7 @@ def python_code(model: Factorization, path: str, labeled: bool, options: Sequenc
             "",
             f"model = deepnmf.{constructor}",
             f"model.fit({data})",
-            f"model.report({Path(path).name!r}, {data}{arguments})",
+            f"model.report({None if path is None else Path(path).name!r}, {data}{arguments})",
         ]
     )
 

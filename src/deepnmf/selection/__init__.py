@@ -1,7 +1,8 @@
 """The choice of layer sizes by how well models predict entries that they have not seen."""
 
 from deepnmf.selection.comparison import Candidate
+from deepnmf.selection.consensus import Consensus
 from deepnmf.selection.layers import select_layers
 from deepnmf.selection.result import Selection
 
-__all__ = ["Candidate", "Selection", "select_layers"]
+__all__ = ["Candidate", "Consensus", "Selection", "select_layers"]

@@ -1,27 +1,29 @@
-"""The sizes among which a layer is chosen, as users give them: numbers, tuples, or none."""
+"""The sizes among which layers are chosen, as users give them: numbers, tuples, or none."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
 from deepnmf.checks import layer_sizes
+from deepnmf.selection.comparison import LayerSizes
 
 
 @dataclass(frozen=True)
 class CandidateSizes:
-    """The candidates for each layer, given the sizes of the layers below.
+    """The candidates for the first layer, and for the layers above it.
 
     Parameters
     ----------
     first : tuple of int or None
-        Candidates for the first layer, where those above it are chosen from the data; None for a grid.
+        Candidates for the first layer; None for a grid.
     all_layers : tuple of tuples or None
-        Candidates for all layers together.
+        Candidates for all layers together; None if layers above the first are chosen from the data.
     """
 
     first: tuple[int, ...] | None = None
-    all_layers: tuple[tuple[int, ...], ...] | None = None
+    all_layers: tuple[LayerSizes, ...] | None = None
 
     @classmethod
     def of(cls, sizes: Any, shape: tuple[int, int], *, deep: bool) -> "CandidateSizes":
@@ -36,29 +38,22 @@ class CandidateSizes:
             expected = "integers, or of tuples of integers" if deep else "integers, as the model has one layer"
             raise ValueError(f"sizes is {sizes!r}: expected a list of {expected}.")
         checked = tuple(layer_sizes(candidate, "sizes") for candidate in given)
-        for candidate in checked:
-            _check_against(candidate, shape)
-        if are_numbers == {True}:
-            return cls(first=tuple(size for (size,) in checked))
-        return cls(all_layers=checked)
+        _check(checked, shape)
+        first = tuple(sorted({candidate[0] for candidate in checked}))
+        return cls(first) if are_numbers == {True} else cls(first, checked)
 
-    def above(self, below: tuple[int, ...]) -> list[int] | None:
-        """The candidates for the layer above given ones; None for a grid, an empty list if there is no layer."""
+    def above(self, first: int) -> list[LayerSizes] | None:
+        """The sizes of layers above a first layer, with a tuple of none if there need not be any; None for a grid."""
         if self.all_layers is None:
-            return list(self.first) if self.first is not None and not below else None
-        depth = len(below)
-        return sorted({sizes[depth] for sizes in self.all_layers if sizes[:depth] == below and len(sizes) > depth})
-
-    def may_end(self, below: tuple[int, ...]) -> bool:
-        """Whether there need not be a layer above given ones."""
-        return self.all_layers is None or below in self.all_layers
+            return None
+        return sorted({sizes[1:] for sizes in self.all_layers if sizes[0] == first})
 
 
-def _check_against(sizes: tuple[int, ...], shape: tuple[int, int]) -> None:
-    if sizes[0] > min(shape):
-        raise ValueError(
-            f"sizes has {sizes[0]} for the first layer, but X has shape {shape}: expected at most {min(shape)}."
-        )
-    for below, size in pairwise(sizes):
-        if size > below:
+def _check(candidates: Sequence[LayerSizes], shape: tuple[int, int]) -> None:
+    for sizes in candidates:
+        if sizes[0] > min(shape):
+            raise ValueError(
+                f"sizes has {sizes[0]} for the first layer, but X has shape {shape}: expected at most {min(shape)}."
+            )
+        if any(size > below for below, size in pairwise(sizes)):
             raise ValueError(f"sizes has {sizes}: expected layers that are not larger than the layer below.")

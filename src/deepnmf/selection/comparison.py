@@ -7,6 +7,9 @@ import numpy as np
 
 from deepnmf.arrays import Array
 
+LayerSizes = tuple[int, ...]
+"""The sizes of the layers of a candidate, the lowest first."""
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -19,9 +22,13 @@ class Candidate:
         of the layer below.
     size : int
         The number of features.
+    above : tuple of int
+        The sizes of the layers above it in the models that were tried. Usually there are none. A layer in between is
+        judged together with the layer above.
     error : float
         The mean loss of a hidden entry: half the squared error, or the divergence that `beta_loss` names; above layer 1
-        the Kullback-Leibler divergence. Errors of different layers cannot be compared.
+        the Kullback-Leibler divergence. If counts are hidden, the mean loss of a hidden count. Errors of different
+        layers cannot be compared.
     standard_error : float
         Of `error`.
     excess : float
@@ -29,18 +36,31 @@ class Candidate:
     excess_error : float
         The standard error of `excess`. It is computed from differences at the same entries, so it is much smaller than
         `standard_error`.
+    stability : float
+        How similar the features of two fits are, from random starts on different halves of the rows: the mean cosine of
+        matched features. NaN for a layer in between.
+    silhouette : float
+        How well matched features of the two fits are separated from all others: their mean silhouette by cosine
+        distances, as NMFk and cNMF have it. NaN for size 1 and for a layer in between.
+    explained : float
+        The share of the data that the features explain, as in `hierarchy_`.
     dead : float
         The mean number of features that were not used.
+    copies : int
+        The number of features that are copies of one feature below; 0 for layer 1.
+    passes : float
+        The number of passes over all rows that the fits took.
     seconds : float
         The time that all fits of this size took.
     is_smallest_error : bool
-        Whether no other size of the layer has a smaller error.
+        Whether no other candidate for the layer has a smaller error.
     is_within_standard_error : bool
-        Whether it is the smallest size whose error is at most the smallest one plus its `standard_error`: the usual
-        rule, for comparison.
+        Whether it is the smallest candidate whose error is at most the smallest one plus its `standard_error`: the
+        usual rule, for comparison.
     is_best : bool
-        Whether it is the smallest size whose `excess` is at most `excess_error`: the size that is chosen, if the layer
-        exists.
+        Whether it is the smallest candidate whose `excess` is at most `excess_error`, or the layer above that
+        candidate: the size that is chosen, if the layer exists. Candidates without layers above count as smaller than
+        those with some.
 
     Examples
     --------
@@ -55,11 +75,17 @@ class Candidate:
 
     layer: int
     size: int
+    above: LayerSizes
     error: float
     standard_error: float
     excess: float
     excess_error: float
+    stability: float
+    silhouette: float
+    explained: float
     dead: float
+    copies: int
+    passes: float
     seconds: float
     is_smallest_error: bool
     is_within_standard_error: bool
@@ -67,12 +93,24 @@ class Candidate:
 
 
 @dataclass(frozen=True)
+class Features:
+    """What the features of a candidate are like; see `Candidate`."""
+
+    stability: float = float("nan")
+    silhouette: float = float("nan")
+    explained: float = float("nan")
+    dead: float = 0.0
+    copies: int = 0
+
+
+@dataclass(frozen=True)
 class Trial:
-    """What was measured of one size: sums over the hidden entries of each row in each split, and their weights."""
+    """What was measured of one candidate: sums over the hidden entries of each row in each split, and their weights."""
 
     errors: Array
     weights: Array
-    dead: float
+    features: Features
+    passes: float
     seconds: float
 
     @property
@@ -95,13 +133,18 @@ def _standard_error(deviations: Array, weights: Array) -> float:
     return float(deviations.std() * np.sqrt(deviations.size) / weights.sum())
 
 
-Trials = Mapping[int, Trial]
-"""Trials of one layer by size."""
+Trials = Mapping[LayerSizes, Trial]
+"""Trials at the same hidden entries, by the sizes of their layers."""
 
 
-def smallest_error(trials: Trials) -> int:
-    """The size with the smallest error."""
-    return min((trial.error, size) for size, trial in trials.items())[1]
+def by_size(sizes: LayerSizes) -> tuple[int, LayerSizes]:
+    """Smaller are fewer layers, then fewer features."""
+    return len(sizes), sizes
+
+
+def smallest_error(trials: Trials) -> LayerSizes:
+    """The sizes with the smallest error."""
+    return min((trial.error, by_size(sizes)) for sizes, trial in trials.items())[1][1]
 
 
 def is_clearly_worse(one: Trial, other: Trial) -> bool:
@@ -110,39 +153,45 @@ def is_clearly_worse(one: Trial, other: Trial) -> bool:
     return excess > standard_error
 
 
-def best_size(trials: Trials) -> int:
-    """The smallest size that is not clearly worse than the one with the smallest error."""
+def best_sizes(trials: Trials) -> LayerSizes:
+    """The smallest sizes that are not clearly worse than those with the smallest error."""
     least = trials[smallest_error(trials)]
-    return min(size for size, trial in trials.items() if not is_clearly_worse(trial, least))
+    return min((sizes for sizes, trial in trials.items() if not is_clearly_worse(trial, least)), key=by_size)
 
 
 def layer_exists(trials: Trials, below: int) -> bool:
     """Whether the best size combines features of the layer below, and does so better than a single feature."""
-    best = best_size(trials)
-    return 1 < best < below and is_clearly_worse(trials[1], trials[best])
+    best = best_sizes(trials)
+    return 1 < best[0] < below and is_clearly_worse(trials[1,], trials[best])
 
 
 def candidates(trials: Trials, layer: int) -> list[Candidate]:
-    """The rows of the table for one layer, by size."""
-    least, best = smallest_error(trials), best_size(trials)
+    """The rows of the table for layers above given ones, by size; `layer` is the number of the lowest of them."""
+    least, best = smallest_error(trials), best_sizes(trials)
     bound = trials[least].error + trials[least].standard_error
-    plain = min(size for size, trial in trials.items() if trial.error <= bound)
+    plain = min((sizes for sizes, trial in trials.items() if trial.error <= bound), key=by_size)
     rows = []
-    for size, trial in sorted(trials.items()):
+    for sizes, trial in sorted(trials.items(), key=lambda item: by_size(item[0])):
         excess, excess_error = trial.excess(trials[least])
         rows.append(
             Candidate(
-                layer=layer,
-                size=size,
+                layer=layer + max(len(best) - len(sizes), 0),
+                size=sizes[0],
+                above=sizes[1:],
                 error=trial.error,
                 standard_error=trial.standard_error,
                 excess=excess,
                 excess_error=excess_error,
-                dead=trial.dead,
+                stability=trial.features.stability,
+                silhouette=trial.features.silhouette,
+                explained=trial.features.explained,
+                dead=trial.features.dead,
+                copies=trial.features.copies,
+                passes=trial.passes,
                 seconds=trial.seconds,
-                is_smallest_error=size == least,
-                is_within_standard_error=size == plain,
-                is_best=size == best,
+                is_smallest_error=sizes == least,
+                is_within_standard_error=sizes == plain,
+                is_best=sizes == best[-len(sizes) :],
             )
         )
     return rows

@@ -1,31 +1,12 @@
-"""Data of which some entries are hidden from a fit, and how well the fitted model predicts them.
+"""Entries that are hidden from a fit, about a tenth of those that were observed, the same ones from every candidate."""
 
-About a tenth of the observed entries is hidden at random, the same ones from every candidate. The places are drawn
-again from a seed whenever they are needed, and so are the same in every process.
-"""
-
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
-from sklearn.utils.validation import check_array
 
-from deepnmf.arrays import Array, Matrix
-from deepnmf.checks import FLOATS
-from deepnmf.engines import is_on_cluster, row_source
-from deepnmf.masks import with_holes
-
-HIDDEN_SHARE = 0.1
-FEWEST_OBSERVED = 200  # entries: of fewer than twenty hidden ones the errors say next to nothing
-ENTRIES_OF_BLOCK = 2**20  # of predictions that are in memory at a time
-
-
-class Seen(NamedTuple):
-    """What a fit gets to see: data, and the weights of its entries as `fit` takes them."""
-
-    X: Matrix
-    entry_weight: Any
+from deepnmf.arrays import Array
+from deepnmf.selection.splits import HIDDEN_SHARE, LEAST_PREDICTION, Seen, Splits, decoder, products_at
 
 
 class Places(NamedTuple):
@@ -36,75 +17,42 @@ class Places(NamedTuple):
     weights: Array
 
 
-class HiddenEntries(ABC):
-    """A matrix and its splits into seen and hidden entries.
+class Columns(NamedTuple):
+    """The smallest and the largest entry that can be seen of each column, and their mean."""
 
-    Parameters
-    ----------
-    X : array or CSR matrix
-    seeds : list of int
-        One for each split.
-    """
+    low: Array
+    high: Array
+    mean: Array
 
-    def __init__(self, X: Matrix, seeds: list[int]) -> None:
-        self.X, self.seeds, self.shape = X, seeds, X.shape
-        self.check()
 
-    @abstractmethod
-    def observed_by_line(self) -> tuple[Array, Array]:
-        """The numbers of observed entries in each row and in each column."""
+class HiddenEntries(Splits):
+    """A matrix, and its splits into seen and hidden entries."""
 
     @abstractmethod
     def hidden(self, split: int) -> Places:
         """The entries that a split hides."""
 
     @abstractmethod
-    def seen(self, split: int) -> Seen:
-        """The data without the entries that a split hides."""
-
-    @abstractmethod
-    def limits(self, split: int) -> tuple[Array, Array]:
-        """The smallest and the largest entry that can be seen of each column."""
-
-    def check(self) -> None:
-        """Refuse data from which nothing can be hidden."""
-        by_row, by_column = self.observed_by_line()
-        if not by_column.all():
-            column = int(np.flatnonzero(by_column == 0)[0])
-            raise ValueError(f"Column {column} of X has no observed entry: remove such columns before choosing layers.")
-        if by_row.sum() < FEWEST_OBSERVED:
-            raise ValueError(
-                f"X has {int(by_row.sum())} observed entries: at least {FEWEST_OBSERVED} are needed to hide a tenth."
-            )
-
-    def draw(self, split: int, size: Any) -> Array:
-        """Which of so many entries a split may hide."""
-        return np.random.default_rng(self.seeds[split]).random(size, dtype=np.float32) < HIDDEN_SHARE
+    def seen_columns(self, split: int) -> Columns:
+        """What can be seen of each column."""
 
     def errors(self, split: int, model: Any) -> tuple[Array, Array]:
         """The divergence at the hidden entries, summed by row, and the sum of their weights.
 
-        Hidden entries may leave a code or a feature undetermined, and its prediction can then be any number. So
-        a prediction may leave the range of the seen entries of its column by at most the width of that range.
+        Hidden entries may leave a code or a feature undetermined, and its prediction can then be any number. So a
+        prediction may leave the range of the seen entries of its column by at most the width of that range. Under
+        losses with logarithms or ratios it is at least a hundredth of their mean: of an entry that is predicted to be
+        impossible, the error would be that of the smallest number of the machine.
         """
         rows, columns, weights = self.hidden(split)
-        low, high = self.limits(split)
-        margin = (high - low)[columns]
-        predicted = np.clip(predictions(model, rows, columns), low[columns] - margin, high[columns] + margin)
+        seen, divergence = self.seen_columns(split), model._learned.divergence
+        margin = seen.high - seen.low
+        least = seen.low - margin if divergence.beta >= 2 else LEAST_PREDICTION * seen.mean
+        predicted = products_at(rows, columns, *decoder(model))
+        predicted = np.clip(predicted, least[columns], (seen.high + margin)[columns])
         actual = np.asarray(self.X[rows, columns], dtype=np.float64).ravel()
-        values = weights * model._learned.divergence.each(actual, predicted)
-        n = self.shape[0]
+        n, values = self.shape[0], weights * divergence.each(actual, predicted)
         return np.bincount(rows, values, minlength=n), np.bincount(rows, weights, minlength=n)
-
-
-def predictions(model: Any, rows: Array, columns: Array) -> Array:
-    """Entries of the reconstruction, made one block of rows at a time; `rows` ascend."""
-    codes, predicted = model.codes_[-1], np.empty(len(rows))
-    step = max(1, ENTRIES_OF_BLOCK // model.n_features_in_)
-    for begin in range(0, len(codes), step):
-        within = slice(*np.searchsorted(rows, [begin, begin + step]))
-        predicted[within] = model.decode(codes[begin : begin + step])[rows[within] - begin, columns[within]]
-    return predicted
 
 
 class HiddenInArray(HiddenEntries):
@@ -127,7 +75,7 @@ class HiddenInArray(HiddenEntries):
     def mask(self, split: int) -> Array:
         """Whether each entry is hidden; every row and column that was observed keeps an entry."""
         observed = self.observed()
-        mask = observed & self.draw(split, self.shape)
+        mask = observed & (self.rng(split).random(self.shape, dtype=np.float32) < HIDDEN_SHARE)
         left = observed & ~mask
         mask &= left.any(axis=1, keepdims=True)
         return np.asarray(mask & left.any(axis=0, keepdims=True))
@@ -142,77 +90,13 @@ class HiddenInArray(HiddenEntries):
         """The data with NaN at the entries that a split hides."""
         return Seen(np.where(self.mask(split), self.X.dtype.type(np.nan), self.X), self.weight)
 
-    def limits(self, split: int) -> tuple[Array, Array]:
-        """The smallest and the largest entry that can be seen of each column."""
+    def some_rows(self, rows: Array) -> Seen:
+        """Some rows, with nothing hidden."""
+        return Seen(self.X[rows], None if self.weight is None else self.weight[rows])
+
+    def seen_columns(self, split: int) -> Columns:
+        """What can be seen of each column."""
         seen = self.observed() & ~self.mask(split)
         low = np.min(self.X, axis=0, where=seen, initial=np.inf)
-        return low, np.max(self.X, axis=0, where=seen, initial=-np.inf)
-
-
-class HiddenInStored(HiddenEntries):
-    """A CSR matrix of which only the stored entries count, as in ratings."""
-
-    def __init__(self, X: Matrix, seeds: list[int]) -> None:
-        self.rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-        super().__init__(X, seeds)
-
-    def observed_by_line(self) -> tuple[Array, Array]:
-        """The numbers of stored entries in each row and in each column."""
-        return self._counts(self.rows, self.X.indices)
-
-    def mask(self, split: int) -> Array:
-        """Whether each stored entry is hidden; every row and column with stored entries keeps one."""
-        mask = self.draw(split, self.X.nnz)
-        left_in_rows, left_in_columns = self._counts(self.rows[~mask], self.X.indices[~mask])
-        return np.asarray(mask & (left_in_rows[self.rows] > 0) & (left_in_columns[self.X.indices] > 0))
-
-    def hidden(self, split: int) -> Places:
-        """The stored entries that a split hides."""
-        mask = self.mask(split)
-        return Places(self.rows[mask], self.X.indices[mask], np.ones(np.count_nonzero(mask)))
-
-    def seen(self, split: int) -> Seen:
-        """The matrix without the entries that a split hides."""
-        kept = ~self.mask(split)
-        ends = np.concatenate([[0], np.cumsum(self._counts(self.rows[kept], self.X.indices[kept])[0])])
-        X = sparse.csr_array((self.X.data[kept], self.X.indices[kept], ends), shape=self.shape)
-        return Seen(X, "stored")
-
-    def limits(self, split: int) -> tuple[Array, Array]:
-        """The smallest and the largest entry that can be seen of each column."""
-        kept = ~self.mask(split)
-        columns, values = self.X.indices[kept], self.X.data[kept]
-        low, high = np.full(self.shape[1], np.inf), np.full(self.shape[1], -np.inf)
-        np.minimum.at(low, columns, values)
-        np.maximum.at(high, columns, values)
-        return low, high
-
-    def _counts(self, rows: Array, columns: Array) -> tuple[Array, Array]:
-        by_row, by_column = np.bincount(rows, minlength=self.shape[0]), np.bincount(columns, minlength=self.shape[1])
-        return by_row, by_column
-
-
-def hidden_entries(X: Any, seeds: list[int], entry_weight: Any = None) -> HiddenEntries:
-    """Check data and weights, and say how their entries are hidden."""
-    if is_on_cluster(X) or row_source(X) is not None:
-        raise ValueError("select_layers needs X in memory, got rows that are read block by block: pass some of them.")
-    X = check_array(with_holes(X), accept_sparse="csr", dtype=FLOATS, ensure_all_finite="allow-nan", input_name="X")
-    if sparse.issparse(X):
-        return _hidden_in_sparse(X, seeds, entry_weight)
-    if entry_weight is None:
-        return HiddenInArray(X, seeds)
-    if isinstance(entry_weight, str) or sparse.issparse(entry_weight) or np.shape(entry_weight) != X.shape:
-        raise ValueError("entry_weight must be None or an array of the shape of X to choose layers for a dense X.")
-    return HiddenInArray(X, seeds, np.asarray(entry_weight, dtype=X.dtype))
-
-
-def _hidden_in_sparse(X: Matrix, seeds: list[int], entry_weight: Any) -> HiddenEntries:
-    if not isinstance(entry_weight, str) or entry_weight != "stored":
-        raise ValueError(
-            'select_layers takes a sparse X only with entry_weight="stored"; where absent entries are zeros, pass a '
-            "dense sample of the columns, such as X[:, columns].toarray()."
-        )
-    if not X.has_canonical_format:
-        X = X.copy()  # the user's matrix is not ours to tidy up
-        X.sum_duplicates()
-    return HiddenInStored(X, seeds)
+        high = np.max(self.X, axis=0, where=seen, initial=-np.inf)
+        return Columns(low, high, np.asarray(np.mean(self.X, axis=0, where=seen, dtype=np.float64)))

@@ -1,29 +1,29 @@
-"""The choice of all layers, one after the other from the data upwards."""
+"""The choice of layer sizes, as users call it."""
 
+import os
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from numbers import Integral
-from typing import Any
+from numbers import Integral, Real
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from deepnmf.arrays import Array, Matrix
+from deepnmf.arrays import Matrix
 from deepnmf.models.factorization import Factorization
 from deepnmf.models.nmf import NMF
 from deepnmf.models.parameters import RandomStateLike
+from deepnmf.models.run_control import RunControl
 from deepnmf.selection.candidate_sizes import CandidateSizes
-from deepnmf.selection.comparison import best_size, candidates, layer_exists
-from deepnmf.selection.hidden_entries import FEWEST_OBSERVED, HiddenEntries, HiddenInArray, hidden_entries
+from deepnmf.selection.consensus import Consensus, consensus_of
+from deepnmf.selection.layer_search import LayerSearch, drawn_seeds, is_deep, size_params
 from deepnmf.selection.result import Selection
-from deepnmf.selection.search import Judge, fitted
-from deepnmf.solvers.hierarchy_problem import LEAST_CODE, LEAST_SCALE
+from deepnmf.selection.search import Budget, BudgetSpent
+from deepnmf.selection.split_choice import in_memory, splits_of
+from deepnmf.solvers.divergence_loss import loss_of
 
-OF_ONE_SIZE = ("factors", "codes", "W", "H", "checkpoint")  # arguments of fit that belong to one choice of sizes
-FEWEST_BELOW = 3  # features that a layer can combine into more than one and fewer than all
-SEEDS = 2**31
+OF_ONE_SIZE = ("factors", "codes", "W", "H")  # arguments of fit that belong to one choice of sizes
 
 
 def select_layers(
@@ -33,8 +33,13 @@ def select_layers(
     *,
     sizes: Sequence[int] | Sequence[tuple[int, ...]] | None = None,
     n_splits: int = 3,
+    hide: Literal["entries", "counts"] | None = None,
+    consensus: bool = False,
+    max_passes: float | None = None,
     random_state: RandomStateLike = None,
     n_jobs: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    refit: bool = True,
     **fit_params: Any,
 ) -> Selection:
     """Choose the number of features, and for deep models the number of layers, by predictions of hidden entries.
@@ -46,28 +51,46 @@ def select_layers(
     The size of a layer above is chosen in the same way from the codes of the layer below, with the Kullback-Leibler
     divergence and columns at unit root mean square, as in the loss of `DeepNMF`. Errors in X cannot tell it: a linear
     chain predicts X best with as many features on top as in the first layer. A layer above is added as long as its
-    best size is above 1, below the size of the layer below, and better than 1 by more than a standard error.
+    best size is above 1, below the size of the layer below, and better than 1 by more than a standard error. Then a
+    layer in between is looked for, which must predict the codes better, together with the layer above it.
 
     Parameters
     ----------
     model : estimator
         One of this package that can leave out entries of X; its own sizes are ignored. With ``verbose=1`` a line is
         printed for each size.
-    X : array-like of shape (n_samples, n_features)
-        In memory; NaN or a mask marks an entry that was not observed. A sparse X is taken with
-        ``entry_weight="stored"`` only.
+    X : array-like, sparse matrix, file or dask array of shape (n_samples, n_features)
+        NaN or a mask marks an entry that was not observed. Absent entries of a sparse X are zeros, which are hidden
+        too, or with ``entry_weight="stored"`` not observed. Of a file or a dask array, evenly spaced rows are read, at
+        most 2^24 entries, and the choice is made from these; the chosen model is then fitted to all rows.
     y : labels, optional
         Passed to `fit`.
     sizes : list of int, list of tuples, or None
         Candidates. For a deep model, numbers are sizes of the first layer, and layers above are chosen from the data.
-        Tuples are sizes of all layers: the first size is chosen first, then the second one among the tuples that begin
-        with it, and so on. If None, a coarse grid is tried, then sizes around the best one.
+        Tuples are sizes of all layers: the first size is chosen first, then the others together among the tuples that
+        begin with it. If None, a coarse grid is tried, then sizes around the best one.
     n_splits : int, default=3
         How many times entries are hidden.
+    hide : {"entries", "counts"} or None, default=None
+        What is hidden of the data: whole entries, or single counts of all entries (binomial thinning), for counts and
+        ``beta_loss="kullback-leibler"``. None is "counts" if X consists of counts and the model has this loss, else
+        "entries".
+    consensus : bool, default=False
+        Whether ten fits of the chosen first layer from random starts are combined, as cNMF does it: features that no
+        other fit has are left out, the others are clustered, and the medians of the clusters are `consensus_`, with
+        codes of their own. The fit of `best_estimator_` then starts from them.
+    max_passes : float or None, default=None
+        The search ends when the fits have taken so many passes over the rows, and the choice is made among the sizes
+        that have been tried. Passes are counted instead of seconds so that the choice is the same on any machine.
     random_state : int, RandomState or None, default=None
         Decides which entries are hidden, and about the starts if the model has no `random_state`.
     n_jobs : int or None, default=None
-        How many splits are fitted at the same time, in processes of their own.
+        How many fits are made at the same time, in processes of their own.
+    checkpoint : path or None, default=None
+        A file that keeps what has been measured. The same call goes on from it, and removes it when it is done. It
+        needs an integer as `random_state`.
+    refit : bool, default=True
+        Whether the chosen model is fitted to all of X. If not, `best_estimator_` is not fitted.
     **fit_params
         Passed to `fit`, such as `entry_weight`.
 
@@ -91,120 +114,49 @@ def select_layers(
     (12, 4)
     """
     check_selectable(model, fit_params)
-    if not isinstance(n_splits, Integral) or n_splits < 1:
-        raise ValueError(f"n_splits is {n_splits!r}: expected a positive integer.")
-    rng = check_random_state(random_state)
-    entries = hidden_entries(X, drawn_seeds(rng, n_splits), fit_params.get("entry_weight"))
-    allowed = CandidateSizes.of(sizes, entries.shape, deep=is_deep(model))
-    search = LayerSearch(seeded(model, rng), allowed, rng, n_splits, n_jobs, model.verbose)
-    interrupted = False
+    check_settings(n_splits, hide, max_passes, random_state, checkpoint)
+    rng, rows = check_random_state(random_state), in_memory(X)
+    divergence = loss_of(model.get_params().get("beta_loss", "frobenius")).divergence
+    splits = splits_of(rows, drawn_seeds(rng, n_splits), fit_params.get("entry_weight"), divergence, hide)
+    allowed = CandidateSizes.of(sizes, splits.shape, deep=is_deep(model))
+    searched = seeded(model, rng)
+    settings = np.array(repr((splits.seeds, allowed, hide)))
+    run = RunControl(None, checkpoint, 0, (rows, y, settings, *fit_params.values())).run(searched)
+    budget = Budget(max_passes, run.checkpoints)
+    search = LayerSearch(searched, allowed, rng, n_splits, n_jobs, model.verbose, budget)
+    ended_by: Literal["interrupt", "max_passes"] | None = None
     try:
-        search.run(entries, X, y, fit_params)
-    except KeyboardInterrupt:
+        search.run(splits, rows, y, fit_params)
+    except (KeyboardInterrupt, BudgetSpent) as end:
         if not search.sizes():
             raise
-        interrupted = True
+        ended_by = "interrupt" if isinstance(end, KeyboardInterrupt) else "max_passes"
+    if ended_by == "interrupt":
         warnings.warn("Interrupted: the choice is made among the sizes that have been tried.", stacklevel=2)
-    best = clone(model).set_params(random_state=search.model.random_state, **size_params(model, search.sizes()))
-    table = [row for judge in search.judges if judge.trials for row in candidates(judge.trials, judge.layer)]
-    return Selection(search.sizes(), best.fit(X, y, **fit_params), table, interrupted)
+    elif run.checkpoints is not None:
+        run.checkpoints.finish()
+    best = clone(model).set_params(random_state=searched.random_state, **size_params(model, search.sizes()))
+    agreed = None
+    if consensus:
+        agreed = consensus_of(search.one_layer(search.sizes()[:1]), X, y, fit_params, n_jobs)
+        best, fit_params = starting_from(agreed, best, fit_params)
+    if refit:
+        best.fit(X, y, **fit_params)
+    return Selection(search.sizes(), best, search.table(), ended_by, agreed)
 
 
-@dataclass
-class LayerSearch:
-    """The search for all layers.
-
-    Parameters
-    ----------
-    model : estimator
-        What is fitted to the data.
-    allowed : CandidateSizes
-    rng, n_splits, n_jobs, verbose
-        See `select_layers`.
-    judges : list of Judge
-        One for each layer that was tried, with what was measured.
-    """
-
-    model: Factorization
-    allowed: CandidateSizes
-    rng: np.random.RandomState
-    n_splits: int
-    n_jobs: int | None
-    verbose: int
-    judges: list[Judge] = field(default_factory=list)
-
-    def run(self, entries: HiddenEntries, X: Matrix, y: Any, fit_params: dict[str, Any]) -> None:
-        """Try the first layer, then one above the other as long as there are any."""
-        others = {name: value for name, value in fit_params.items() if name != "entry_weight"}
-        self._try(Judge(entries, self.one_layer, 1, self.n_jobs, self.verbose, y, others))
-        if not is_deep(self.model) or not self.goes_on():
-            return
-        codes = fitted(self.one_layer(self.sizes()[0]), X, y, **fit_params).codes_[-1]
-        while self.goes_on():
-            codes = scaled_codes(codes)
-            hidden = HiddenInArray(codes, drawn_seeds(self.rng, self.n_splits))
-            self._try(Judge(hidden, self.code_model, len(self.judges) + 1, self.n_jobs, self.verbose))
-            if self.goes_on():
-                codes = fitted(self.code_model(self.sizes()[-1]), codes).codes_[-1]
-
-    def one_layer(self, size: int) -> Any:
-        """The model with a single layer."""
-        return clone(self.model).set_params(**size_params(self.model, (size,)))
-
-    def code_model(self, size: int) -> NMF:
-        """What a layer above the first is judged by."""
-        return NMF(size, beta_loss="kullback-leibler", random_state=self.model.random_state)
-
-    def _try(self, judge: Judge) -> None:
-        below = self.sizes()
-        sizes = self.allowed.above(below)
-        if sizes is not None and self.is_optional(below):
-            sizes = [1, *sizes]  # what the layer must be better than
-        self.judges.append(judge)
-        judge.search(sizes, min(judge.entries.shape))
-
-    def is_optional(self, below: tuple[int, ...]) -> bool:
-        """Whether the layer above given ones must show that it exists."""
-        return below != () and self.allowed.may_end(below)
-
-    def sizes(self) -> tuple[int, ...]:
-        """The sizes of the layers that exist, by what has been tried so far."""
-        sizes: tuple[int, ...] = ()
-        for judge in self.judges:
-            if not judge.trials or (self.is_optional(sizes) and not layer_exists(judge.trials, sizes[-1])):
-                break
-            sizes = *sizes, best_size(judge.trials)
-        return sizes
-
-    def goes_on(self) -> bool:
-        """Whether all layers that have been tried exist, and there may be one above."""
-        sizes = self.sizes()
-        enough = sizes[-1] >= FEWEST_BELOW and self.judges[0].entries.shape[0] * sizes[-1] >= FEWEST_OBSERVED
-        return len(sizes) == len(self.judges) and enough and self.allowed.above(sizes) != []
-
-
-# --------------------------------------------------------------------------------------------- the model
-
-
-def is_deep(model: Factorization) -> bool:
-    """Whether the model has several layers."""
-    return "layer_sizes" in model.get_params(deep=False)
-
-
-def size_params(model: Factorization, sizes: tuple[int, ...]) -> dict[str, Any]:
-    """The parameter that holds the sizes."""
-    return {"layer_sizes": sizes} if is_deep(model) else {"n_components": sizes[0]}
+def starting_from(start: Consensus, model: Any, fit_params: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """The model and what its `fit` gets, to start from features of the first layer."""
+    features = start.features.astype(start.codes.dtype)
+    if isinstance(model, NMF):
+        return model.set_params(init="custom"), {**fit_params, "W": start.codes, "H": features}
+    return model, {**fit_params, "factors": [features]}
 
 
 def seeded(model: Factorization, rng: np.random.RandomState) -> Any:
     """A copy for the fits of the search: silent, and with a seed."""
     seed = drawn_seeds(rng, 1)[0] if model.random_state is None else model.random_state
     return clone(model).set_params(random_state=seed, verbose=0)
-
-
-def drawn_seeds(rng: np.random.RandomState, n: int) -> list[int]:
-    """So many seeds."""
-    return [int(seed) for seed in rng.randint(SEEDS, size=n)]
 
 
 def check_selectable(model: Any, fit_params: dict[str, Any]) -> None:
@@ -228,8 +180,13 @@ def check_selectable(model: Any, fit_params: dict[str, Any]) -> None:
             )
 
 
-def scaled_codes(codes: Array) -> Array:
-    """Codes as data of the next layer, in the units of `DeepNMF`: columns at unit root mean square, or below."""
-    scale = np.sqrt(np.mean(np.square(codes, dtype=np.float64), axis=0))
-    scale = np.maximum(scale, LEAST_SCALE * scale.mean()) if scale.any() else np.ones_like(scale)
-    return np.asarray(codes / scale + LEAST_CODE)
+def check_settings(n_splits: Any, hide: Any, max_passes: Any, random_state: Any, checkpoint: Any) -> None:
+    """Refuse settings of the search that mean nothing."""
+    if not isinstance(n_splits, Integral) or n_splits < 1:
+        raise ValueError(f"n_splits is {n_splits!r}: expected a positive integer.")
+    if hide not in (None, "entries", "counts"):
+        raise ValueError(f"hide is {hide!r}: expected 'entries', 'counts' or None.")
+    if max_passes is not None and not (isinstance(max_passes, Real) and float(max_passes) > 0):
+        raise ValueError(f"max_passes is {max_passes!r}: expected a positive number or None.")
+    if checkpoint is not None and not isinstance(random_state, Integral):
+        raise ValueError(f"checkpoint needs an integer as random_state, got {random_state!r}.")

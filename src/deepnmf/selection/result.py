@@ -1,17 +1,20 @@
 """The result of a search for layer sizes: the choice, the fitted model, and all that was tried."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from deepnmf.plotting.fit_plots import ACCENT, FAINT, LABEL_SIZE, TITLE_SIZE, WIDE_RANGE
 from deepnmf.selection.comparison import Candidate
+from deepnmf.selection.consensus import Consensus
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-HEADINGS = ("layer", "size", "error", "±", "excess", "±", "dead", "seconds", "")  # ± is a standard error
+FIGURES = ("error", "excess", "±", "stability", "silhouette", "explained", "dead", "copies", "seconds")
+HEADINGS = ("layer", "size", *FIGURES, "")
 TICK_RATIO = 1.3  # of neighboring ticks, at least
 
 
@@ -24,12 +27,14 @@ class Selection:
     best_sizes_ : tuple of int
         The sizes of the layers, from the data upwards.
     best_estimator_ : estimator
-        A copy of the model with these sizes, fitted to all of X.
+        A copy of the model with these sizes, fitted to all of X unless ``refit=False``.
     table_ : list of Candidate
         All sizes that were tried, layer by layer. A layer above those of `best_sizes_` was tried and judged not to
         exist.
-    interrupted_ : bool
-        Whether the search was interrupted, and the choice is one among the sizes that had been tried.
+    ended_by_ : {"interrupt", "max_passes"} or None
+        What has ended the search before all sizes had been tried, so that the choice is one among those that had.
+    consensus_ : Consensus or None
+        Features of the first layer on which ten random starts agree, with ``consensus=True``.
 
     Examples
     --------
@@ -45,12 +50,14 @@ class Selection:
     best_sizes_: tuple[int, ...]
     best_estimator_: Any
     table_: list[Candidate]
-    interrupted_: bool = False
+    ended_by_: Literal["interrupt", "max_passes"] | None = None
+    consensus_: Consensus | None = None
 
     def plot(self) -> "Figure":
-        """Plot the error over the size, one panel for each layer that was tried.
+        """Plot error and stability over the size, one panel for each layer that was tried.
 
-        Bars are the standard errors of the differences from the smallest error. A vertical line marks the chosen size.
+        Bars are the standard errors of the differences from the smallest error. The gray line is the stability, on the
+        axis to the right. A vertical line marks the chosen size.
 
         Returns
         -------
@@ -59,18 +66,27 @@ class Selection:
         """
         from matplotlib.figure import Figure  # noqa: PLC0415 - so that importing deepnmf is fast
 
-        layers = sorted({candidate.layer for candidate in self.table_})
-        figure = Figure(figsize=(3.6 * len(layers), 3.0), layout="constrained")
-        for panel, layer in zip(figure.subplots(1, len(layers), squeeze=False)[0], layers, strict=True):
-            self._draw(panel, layer)
+        groups = self._groups()
+        figure = Figure(figsize=(4.2 * len(groups), 3.0), layout="constrained")
+        for panel, rows in zip(figure.subplots(1, len(groups), squeeze=False)[0], groups, strict=True):
+            self._draw(panel, rows)
         return figure
 
-    def _draw(self, panel: "Axes", layer: int) -> None:
-        tried = [candidate for candidate in self.table_ if candidate.layer == layer]
-        sizes, errors = [one.size for one in tried], [one.error for one in tried]
-        bars = [one.excess_error for one in tried]
-        panel.errorbar(sizes, errors, bars, color=ACCENT, ecolor=FAINT, marker=".", linewidth=1.2)
-        chosen = self.best_sizes_[layer - 1] if layer <= len(self.best_sizes_) else None
+    def _groups(self) -> list[list[Candidate]]:
+        """The candidates that are sizes of the same layer below the same layers."""
+        keys = dict.fromkeys((row.layer, row.above) for row in self.table_)
+        return [[row for row in self.table_ if (row.layer, row.above) == key] for key in keys]
+
+    def _chosen(self, rows: Sequence[Candidate]) -> int | None:
+        """The size that was chosen among candidates for a layer; None if there is no such layer."""
+        place, above = rows[0].layer - 1, rows[0].above
+        chosen = self.best_sizes_[place : place + 1 + len(above)]
+        return next((row.size for row in rows if chosen == (row.size, *above)), None)
+
+    def _draw(self, panel: "Axes", rows: Sequence[Candidate]) -> None:
+        sizes, errors = [one.size for one in rows], [one.error for one in rows]
+        panel.errorbar(sizes, errors, [one.excess_error for one in rows], color=ACCENT, marker=".", linewidth=1.2)
+        chosen = self._chosen(rows)
         if chosen is not None:
             panel.axvline(chosen, color=ACCENT, linewidth=0.8, linestyle=":")
         panel.set_xscale("log")
@@ -78,12 +94,25 @@ class Selection:
         panel.minorticks_off()
         if min(errors) > 0 and max(errors) > WIDE_RANGE * min(errors):
             panel.set_yscale("log")
-        panel.spines[["top", "right"]].set_visible(False)
+        panel.spines["top"].set_visible(False)
         panel.tick_params(labelsize=LABEL_SIZE)
         panel.set_xlabel("size", fontsize=LABEL_SIZE)
-        panel.set_ylabel(f"error at hidden {'entries of X' if layer == 1 else 'codes'}", fontsize=LABEL_SIZE)
+        panel.set_ylabel(f"error at hidden {'entries of X' if rows[0].layer == 1 else 'codes'}", fontsize=LABEL_SIZE)
+        between = f" below {rows[0].above[0]}" if rows[0].above else ""
         verdict = "no such layer" if chosen is None else f"{chosen} features"
-        panel.set_title(f"layer {layer}: {verdict}", loc="left", fontsize=TITLE_SIZE)
+        panel.set_title(f"layer {rows[0].layer}{between}: {verdict}", loc="left", fontsize=TITLE_SIZE)
+        self._draw_stability(panel, rows)
+
+    def _draw_stability(self, panel: "Axes", rows: Sequence[Candidate]) -> None:
+        if any(math.isnan(one.stability) for one in rows):
+            panel.spines["right"].set_visible(False)
+            return
+        right = panel.twinx()
+        right.plot([one.size for one in rows], [one.stability for one in rows], color=FAINT, marker=".", linewidth=1.2)
+        right.set_ylim(0, 1.02)
+        right.spines["top"].set_visible(False)
+        right.tick_params(labelsize=LABEL_SIZE)
+        right.set_ylabel("stability (gray)", fontsize=LABEL_SIZE)
 
     def __repr__(self) -> str:
         """Return the choice, and the table in columns."""
@@ -114,24 +143,36 @@ def spread_out(sizes: Sequence[int]) -> list[int]:
     return kept
 
 
-def cells(candidate: Candidate) -> tuple[str, ...]:
-    """The figures of a candidate as text, in the order of `HEADINGS`, and what it is by the three rules."""
+def cells(candidate: Candidate, headings: Sequence[str] = HEADINGS) -> tuple[str, ...]:
+    """The figures of a candidate as text, by their headings; ± is the standard error of the excess.
+
+    The last one says what it is by the three rules: the smallest error, the usual rule of one standard error, and ours.
+    """
     marks = {
         "min": candidate.is_smallest_error,
-        "usual": candidate.is_within_standard_error,
+        "1se": candidate.is_within_standard_error,
         "best": candidate.is_best,
     }
-    return (
-        str(candidate.layer),
-        str(candidate.size),
-        f"{candidate.error:.3g}",
-        f"{candidate.standard_error:.2g}",
-        f"{candidate.excess:.3g}",
-        f"{candidate.excess_error:.2g}",
-        f"{candidate.dead:.1f}",
-        f"{candidate.seconds:.2f}",
-        " ".join(mark for mark, holds in marks.items() if holds),
-    )
+    texts = {
+        "layer": str(candidate.layer),
+        "size": " below ".join(map(str, (candidate.size, *candidate.above))),
+        "error": f"{candidate.error:.3g}",
+        "excess": f"{candidate.excess:.3g}",
+        "±": f"{candidate.excess_error:.2g}",
+        "excess/±": f"{candidate.excess / (candidate.excess_error or 1):.1f}",
+        "stability": _number(candidate.stability, ".2f"),
+        "silhouette": _number(candidate.silhouette, ".2f"),
+        "explained": _number(candidate.explained, ".1%"),
+        "dead": f"{candidate.dead:.1f}",
+        "copies": str(candidate.copies),
+        "seconds": f"{candidate.seconds:.1f}",
+        "": " ".join(mark for mark, holds in marks.items() if holds),
+    }
+    return tuple(texts[heading] for heading in headings)
+
+
+def _number(value: float, form: str) -> str:
+    return "–" if math.isnan(value) else format(value, form)
 
 
 def _html_cells(texts: Sequence[str]) -> str:

@@ -4,7 +4,8 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -13,97 +14,186 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.models.hierarchy import HierarchyWarning
-from deepnmf.selection.comparison import Trial, best_size, is_clearly_worse, smallest_error
-from deepnmf.selection.hidden_entries import HiddenEntries
+from deepnmf.selection.comparison import (
+    Features,
+    LayerSizes,
+    Trial,
+    best_sizes,
+    by_size,
+    is_clearly_worse,
+    smallest_error,
+)
+from deepnmf.selection.splits import Splits
+from deepnmf.selection.stability import halves, of_rows, stability
+from deepnmf.solvers.checkpoints import Checkpoints, Progress
 from deepnmf.solvers.loop import INTERRUPTED
 
 ENOUGH_WORSE = 2  # sizes in a row that are clearly worse than the best one: larger ones are not tried
+MEASURED = "measured"  # why a stage of a checkpoint is over
+
+
+class BudgetSpent(Exception):
+    """The fits so far have taken as many passes over the data as they may."""
+
+
+@dataclass
+class Budget:
+    """How many passes over the data the fits of a search may take, and have taken; and where their results are kept."""
+
+    max_passes: float | None = None
+    checkpoints: Checkpoints | None = None
+    spent: float = 0.0
+
+    def measured(self, measure: Callable[[], Trial]) -> Trial:
+        """A trial, from the checkpoint if it is there."""
+        if self.max_passes is not None and self.spent >= self.max_passes:
+            raise BudgetSpent
+        number, progress = (0, Progress(None)) if self.checkpoints is None else self.checkpoints.enter(None)
+        trial = measure() if progress.reason is None else progress.state
+        if self.checkpoints is not None and progress.reason is None:
+            self.checkpoints.keep(number, Progress(trial, reason=MEASURED))
+        self.spent += trial.passes
+        return trial
+
+
+class Measured(NamedTuple):
+    """What one fit has shown."""
+
+    errors: Array
+    weights: Array
+    features: Array
+    passes: int
 
 
 @dataclass
 class Judge:
-    """Fits models of one layer to the seen entries, and measures how well they predict the hidden ones.
+    """Fits models to what is seen, and measures how well they predict what is hidden.
 
     Parameters
     ----------
-    entries : HiddenEntries
-    model_of : function of a size
-        Returns an estimator of one layer, not fitted.
+    splits : Splits
+    model_of : function of sizes
+        Returns an estimator with these layers, not fitted.
+    describe : function of features
+        Returns the share that they explain, and the number of copies among them.
     layer : int
-        The number of the layer, for the messages.
+        The number of the lowest layer that is fitted.
+    budget : Budget
     n_jobs : int or None
-        How many splits are fitted at the same time.
+        How many fits are made at the same time.
     verbose : int
         Whether a line is printed for each size.
     y, fit_params
         What `fit` gets beside the data and the weights.
     trials : dict
-        What was measured, by size.
+        What was measured, by sizes.
     """
 
-    entries: HiddenEntries
-    model_of: Callable[[int], Any]
+    splits: Splits
+    model_of: Callable[[LayerSizes], Any]
+    describe: Callable[[Array], tuple[float, int]]
     layer: int
+    budget: Budget
     n_jobs: int | None
     verbose: int
     y: Any = None
     fit_params: dict[str, Any] = field(default_factory=dict)
-    trials: dict[int, Trial] = field(default_factory=dict)
+    trials: dict[LayerSizes, Trial] = field(default_factory=dict)
 
-    def search(self, sizes: Sequence[int] | None, largest: int) -> None:
-        """Try the given sizes; if they are None, a coarse grid up to the largest, then sizes around the best one."""
-        if sizes is None:
-            self._try_coarsely(largest)
-            self._try_finely()
-        else:
-            self._try_all(sizes)
+    def search(self, grid: Sequence[int], above: LayerSizes = ()) -> None:
+        """Try sizes of a coarse grid until larger ones are clearly worse, then sizes around the best one.
 
-    def _try_all(self, sizes: Sequence[int]) -> None:
-        for size in sorted(set(sizes)):
-            self._try(size, [other for other in sizes if other > size])
-
-    def _try_coarsely(self, largest: int) -> None:
-        grid, n_worse = list(coarse_grid(largest)), 0
+        With `above`, these are sizes of a layer below layers of given sizes.
+        """
+        tried, n_worse = [], 0
         for size in grid:
-            self._try(size, [other for other in grid if other > size])
-            n_worse = n_worse + 1 if self._is_too_large(size) else 0
+            self._try((size, *above), [other for other in grid if other > size])
+            tried.append(size)
+            n_worse = n_worse + 1 if self._is_too_large(size, above) else 0
             if n_worse == ENOUGH_WORSE:
-                return
+                break
+        while sizes := halved_gaps(sorted(tried), self._best(above)):
+            self.try_all([(size, *above) for size in sizes])
+            tried += sizes
 
-    def _is_too_large(self, size: int) -> bool:
-        least = smallest_error(self.trials)
-        return size > least and is_clearly_worse(self.trials[size], self.trials[least])
+    def try_all(self, candidates: Sequence[LayerSizes]) -> None:
+        """Measure each of the candidates."""
+        ordered = sorted(set(candidates), key=by_size)
+        for place, sizes in enumerate(ordered, start=1):
+            self._try(sizes, [other[0] for other in ordered[place:]])
 
-    def _try_finely(self) -> None:
-        """Halve the gaps on both sides of the best size until its neighbors have been tried."""
-        while sizes := halved_gaps(sorted(self.trials), best_size(self.trials)):
-            self._try_all(sizes)
-
-    def _try(self, size: int, later: Sequence[int]) -> None:
-        began = time.perf_counter()
-        model, splits = self.model_of(size), range(len(self.entries.seeds))
-        if self.n_jobs in (None, 1):
-            results = [self._fit(model, split) for split in splits]
-        else:
-            results = Parallel(n_jobs=self.n_jobs)(delayed(self._fit)(model, split) for split in splits)
-        errors, weights, dead = (np.array(parts) for parts in zip(*results, strict=True))
-        self.trials[size] = Trial(errors, weights, float(np.mean(dead)), time.perf_counter() - began)
+    def _try(self, sizes: LayerSizes, later: Sequence[int]) -> None:
+        self.trials[sizes] = self.budget.measured(partial(self._measure, sizes))
         if self.verbose:
-            self._print(size, later)
+            self._print(sizes, later)
 
-    def _fit(self, model: Any, split: int) -> tuple[Array, Array, int]:
-        X, entry_weight = self.entries.seen(split)
-        weights = {} if entry_weight is None else {"entry_weight": entry_weight}
-        model = fitted(model, X, self.y, **weights, **self.fit_params)
-        return *self.entries.errors(split, model), sum(model.n_dead_)
+    def _with(self, above: LayerSizes) -> dict[LayerSizes, Trial]:
+        return {sizes: trial for sizes, trial in self.trials.items() if sizes[1:] == above}
 
-    def _print(self, size: int, later: Sequence[int]) -> None:
-        trial = self.trials[size]
-        line = f"layer {self.layer}, size {size}: error {trial.error:.4g} ± {trial.standard_error:.2g}"
+    def _best(self, above: LayerSizes) -> int:
+        return best_sizes(self._with(above))[0]
+
+    def _is_too_large(self, size: int, above: LayerSizes) -> bool:
+        trials = self._with(above)
+        least = smallest_error(trials)
+        return size > least[0] and is_clearly_worse(trials[size, *above], trials[least])
+
+    # -------------------------------------------------------------------------------------- the fits
+
+    def _measure(self, sizes: LayerSizes) -> Trial:
+        began = time.perf_counter()
+        model, n_splits = self.model_of(sizes), len(self.splits.seeds)
+        fits = [partial(self._predict, model, split) for split in range(n_splits)]
+        if len(sizes) == 1:
+            fits += [partial(self._learn, model, half) for half in range(2)]
+        measured = _all(fits, self.n_jobs)
+        predicted, learned = measured[:n_splits], measured[n_splits:]
+        errors, weights = (np.array([getattr(one, name) for one in predicted]) for name in ("errors", "weights"))
+        passes = sum(one.passes for one in predicted) + sum(one.passes for one in learned) / 2
+        return Trial(errors, weights, self._described(predicted, learned), passes, time.perf_counter() - began)
+
+    def _described(self, predicted: Sequence[Measured], learned: Sequence[Measured]) -> Features:
+        dead = np.mean([np.count_nonzero(~one.features.any(axis=1)) for one in predicted])
+        explained, copies = self.describe(predicted[0].features)
+        similar = stability([one.features for one in learned]) if learned else ()
+        return Features(*(similar or (float("nan"), float("nan"))), explained, float(dead), copies)
+
+    def _predict(self, model: Any, split: int) -> Measured:
+        """Fit what a split shows, and predict what it hides."""
+        X, entry_weight = self.splits.seen(split)
+        model = fitted(model, X, self.y, **_weights(entry_weight), **self.fit_params)
+        return Measured(*self.splits.errors(split, model), model.features_[0], model.n_iter_)
+
+    def _learn(self, model: Any, half: int) -> Measured:
+        """Fit a half of the rows from a random start."""
+        n_rows, seed = self.splits.shape[0], self.splits.seeds[0]
+        rows = halves(n_rows, seed)[half]
+        X, entry_weight = self.splits.some_rows(rows)
+        y, *values = (of_rows(value, rows, n_rows) for value in (self.y, *self.fit_params.values()))
+        start = {"init": "random"} if "init" in model.get_params() else {}
+        model = clone(model).set_params(random_state=seed + half, **start)
+        params = dict(zip(self.fit_params, values, strict=True))
+        model = fitted(model, X, y, **_weights(entry_weight), **params)
+        return Measured(np.empty(0), np.empty(0), model.features_[0], model.n_iter_)
+
+    def _print(self, sizes: LayerSizes, later: Sequence[int]) -> None:
+        trial = self.trials[sizes]
+        below = f" below {', '.join(map(str, sizes[1:]))}" if sizes[1:] else ""
+        line = f"layer {self.layer}, size {sizes[0]}{below}: error {trial.error:.4g} ± {trial.standard_error:.2g}"
         if later:
-            seconds = sum(later) * trial.seconds / size  # a sweep takes time in proportion to the size
+            seconds = sum(later) * trial.seconds / sizes[0]  # a sweep takes time in proportion to the size
             line += f"; at most about {seconds:.0f} s for sizes up to {max(later)}"
         print(line, flush=True)
+
+
+def _all(fits: Sequence[Callable[[], Measured]], n_jobs: int | None) -> list[Measured]:
+    if n_jobs in (None, 1):
+        return [fit() for fit in fits]
+    return Parallel(n_jobs=n_jobs)(delayed(fit)() for fit in fits)
+
+
+def _weights(entry_weight: Any) -> dict[str, Any]:
+    return {} if entry_weight is None else {"entry_weight": entry_weight}
 
 
 def fitted(model: Any, X: Matrix, y: Any = None, **fit_params: Any) -> Any:

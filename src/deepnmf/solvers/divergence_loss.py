@@ -114,9 +114,7 @@ def _count_zeros(X_b: Block, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], S
 
 def _totals(X_b: Any, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
     """Sums of rows and of columns, and the weights of columns, without forming zeros of sparse rows."""
-    n, p = X_b.shape
     if X_b.is_complete:
-        return (X_b @ np.ones((p, 1), X_b.dtype),), ((np.ones((1, n), X_b.dtype) @ X_b)[0], np.full(p, float(n)))
-    values, weights = X_b.weighted()
-    rows, columns, counted = (np.asarray(sums).ravel() for sums in (values.sum(1), values.sum(0), weights.sum(0)))
-    return (rows[:, None].astype(X_b.dtype),), (columns, counted)
+        return (X_b @ np.ones((X_b.shape[1], 1), X_b.dtype),), X_b.column_sums()
+    values, _ = X_b.weighted()
+    return (np.asarray(values.sum(axis=1), X_b.dtype).reshape(-1, 1),), X_b.column_sums()

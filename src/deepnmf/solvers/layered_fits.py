@@ -27,6 +27,7 @@ from deepnmf.solvers.statistics import block_statistics
 
 ROWS_TOGETHER = 32  # rows of Z_1 whose slopes one product computes
 ROOT_STEPS = 60
+SMALLEST_SHARE = 1e-12  # of the weights that a shift leaves: less would be lost in rounding
 
 
 class DataFit(ABC):
@@ -229,7 +230,8 @@ def _shifts(N: Array, totals: Array, weights: Array) -> Array:
     least = np.min(np.where(counted, weights, np.inf), axis=1)
     largest = np.argmin(np.where(counted, weights, np.inf), axis=1)
     safe = np.where(np.isfinite(least), least, 0.0)
-    shift = N[np.arange(len(N)), largest] / totals - safe  # one term of the sum is the total here already
+    first = N[np.arange(len(N)), largest] / totals  # from here on, one term of the sum is the total already
+    shift = np.maximum(first, SMALLEST_SHARE * safe) - safe
     for _ in range(ROOT_STEPS):
         terms = np.divide(N, weights + shift[:, None], out=np.zeros_like(N), where=counted)
         slopes = np.divide(terms, weights + shift[:, None], out=np.zeros_like(N), where=counted).sum(axis=1)

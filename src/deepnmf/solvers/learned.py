@@ -95,6 +95,10 @@ class LinearChain:
         codes = self.loss.encode(engine, self.decoder(layer), penalty)
         return self.handed_out(codes, layer)
 
+    def encode_layers(self, engine: Engine) -> list[Array]:
+        """Codes of the engine's rows at every layer, each from a problem of its own."""
+        return [self.encode(engine, layer) for layer in range(self.chain.depth)]
+
     def lower_codes(self, engine: Engine, codes: Array) -> list[Array]:
         """Codes of the training rows below the top, whose own are given as they were fitted: problems of their own."""
         return [self.encode(engine, layer) for layer in range(self.top)]
@@ -107,9 +111,9 @@ class LinearChain:
         """The reconstruction error for codes of a layer, ‖X - X̂‖_F under squared error."""
         return self.loss.error(engine, self.as_fitted(codes, layer), self.decoder(layer))
 
-    def baseline(self, engine: Engine) -> float:
-        """The square of the error that a model without any feature has."""
-        return self.loss.baseline(engine)
+    def explained(self, engine: Engine, error: float) -> float:
+        """The share that a reconstruction with this error explains beyond the baseline of the loss."""
+        return self.loss.explained(engine, error)
 
     def best_error(self, engine: Engine, layer: int) -> float:
         """The error that the features of a layer leave with their best codes, without penalties."""

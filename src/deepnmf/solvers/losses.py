@@ -1,7 +1,7 @@
 """Losses: what each one asks of the data, of the codes and of the factors of a linear chain.
 
 A problem has one loss. Nothing but a loss knows how far X̂ is from X: descent, certificate, codes of new rows, the error
-that is reported, the baseline of `score`, units and batches all go through it.
+that is reported, the share that is explained, units and batches all go through it.
 """
 
 from abc import ABC, abstractmethod
@@ -12,7 +12,7 @@ import numpy as np
 from deepnmf.arrays import Array
 from deepnmf.engines import Engine
 from deepnmf.objective import Chain, CodePenalty, Objective
-from deepnmf.objective.divergences import SQUARED_ERROR, Divergence
+from deepnmf.objective.divergences import SQUARED_ERROR, Divergence, explained_share
 from deepnmf.solvers.batch_learning import Memory, learn_batch
 from deepnmf.solvers.certificate import kkt_residual
 from deepnmf.solvers.coupled_descent import CoupledDescent
@@ -80,7 +80,12 @@ class Loss(ABC):
 
     @abstractmethod
     def baseline(self, engine: Engine) -> float:
-        """The square of the error that a model without any feature has."""
+        """The square of the error that the baseline of the loss has: see `Divergence.baseline`."""
+
+    def explained(self, engine: Engine, error: float) -> float:
+        """The share that a model with this error explains beyond the baseline."""
+        magnitude = 2 * self.divergence.magnitude(engine.measured.sqnorm, engine.measured.n_entries)
+        return explained_share(error**2, self.baseline(engine), magnitude)
 
     @property
     def memory(self) -> type[Any] | None:
@@ -120,8 +125,9 @@ class Frobenius(Loss):
         return CoupledDescent(engine, objective, HALS()).settled(codes, chain) if objective.graphs else codes
 
     def baseline(self, engine: Engine) -> float:
-        """‖X‖²."""
-        return engine.sqnorm
+        """Σ w (x - mean of its column)² = Σ w x² - Σ_j (Σ_i w x)² / Σ_i w, with one pass."""
+        sums, weights = engine.column_sums()
+        return engine.measured.sqnorm - float(sums @ (sums / np.where(weights > 0, weights, 1)))
 
     @property
     def memory(self) -> type[Any] | None:

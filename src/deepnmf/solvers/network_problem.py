@@ -55,6 +55,10 @@ class LearnedNetwork:
         *_, codes = encoded_layers(engine, self.factors[: layer + 1], poolings)
         return codes
 
+    def encode_layers(self, engine: Engine, groups: object = None) -> list[Array]:
+        """Codes of the engine's rows at every layer."""
+        return list(encoded_layers(engine, self.factors, poolings_of(self.pool_sizes, groups, engine.n_samples)))
+
     def decode(self, H: Array, layer: int) -> Array:
         """Data that codes of a layer stand for."""
         return H @ self.decoders[layer].astype(H.dtype, copy=False)
@@ -68,9 +72,9 @@ class LearnedNetwork:
         """Squared error."""
         return SQUARED_ERROR
 
-    def baseline(self, engine: Engine) -> float:
-        """‖X‖², the square of the error that a model without any feature has."""
-        return engine.sqnorm
+    def explained(self, engine: Engine, error: float) -> float:
+        """The share that a reconstruction with this error explains beyond the column means."""
+        return FROBENIUS.explained(engine, error)
 
     def best_error(self, engine: Engine, layer: int) -> float:
         """The error that the features of a layer leave with their best codes."""

@@ -40,6 +40,10 @@ class Learned(Protocol):
         """Codes of the engine's rows at a layer, with the factors fixed."""
         ...
 
+    def encode_layers(self, engine: Engine) -> list[Array]:
+        """Codes of the engine's rows at every layer, the lowest first."""
+        ...
+
     def decode(self, H: Array, layer: int) -> Array:
         """Data that codes of a layer stand for."""
         ...
@@ -48,8 +52,8 @@ class Learned(Protocol):
         """The reconstruction error for codes of a layer, ‖X - X̂‖_F under squared error."""
         ...
 
-    def baseline(self, engine: Engine) -> float:
-        """The square of the error that a model without any feature has."""
+    def explained(self, engine: Engine, error: float) -> float:
+        """The share that a reconstruction with this error explains beyond the baseline of the loss."""
         ...
 
     def best_error(self, engine: Engine, layer: int) -> float:

@@ -74,6 +74,10 @@ class LearnedTwoSided:
         codes = encode_two_sided(engine, self.model, self.components)
         return codes if layer == self.top else self.with_lower_codes(codes)[layer]
 
+    def encode_layers(self, engine: Engine) -> list[Array]:
+        """Codes of the engine's rows at every layer."""
+        return self.with_lower_codes(encode_two_sided(engine, self.model, self.components))
+
     def with_lower_codes(self, codes: Array) -> list[Array]:
         """Codes of every layer, from those of the top one."""
         return [codes] if self.is_shallow else self.model.features.trace(codes).values[::-1]
@@ -95,9 +99,9 @@ class LearnedTwoSided:
         """Squared error."""
         return SQUARED_ERROR
 
-    def baseline(self, engine: Engine) -> float:
-        """‖X‖², the square of the error that a model without any feature has."""
-        return engine.sqnorm
+    def explained(self, engine: Engine, error: float) -> float:
+        """The share that a reconstruction with this error explains beyond the column means."""
+        return FROBENIUS.explained(engine, error)
 
     def best_error(self, engine: Engine, layer: int) -> float:
         """The error that the features of a layer leave with codes of its own; below the top, of the deep path alone."""

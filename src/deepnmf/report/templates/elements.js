@@ -35,7 +35,7 @@ function tickLabel(value) {
 
 function percent(share) {
   const value = 100 * share;
-  return value > 0 && value < 0.1 ? "< 0.1 %" : `${value.toFixed(value < 10 ? 1 : 0)} %`;
+  return value > 0 && value < 0.1 ? "< 0.1 %" : `${Number(value.toFixed(value < 10 ? 1 : 0))} %`;
 }
 
 function plural(count, word) {
@@ -45,6 +45,34 @@ function plural(count, word) {
 /** A count with separators of thousands. */
 function whole(count) {
   return count.toLocaleString("en");
+}
+
+/** Replace all deflated numbers of the data by typed arrays. */
+async function unpack(value) {
+  if (value === null || typeof value !== "object") return;
+  await Promise.all(Object.entries(value).map(async ([key, part]) => {
+    if (part && part.deflated !== undefined) value[key] = await inflated(part);
+    else await unpack(part);
+  }));
+}
+
+async function inflated({ array, deflated }) {
+  const bytes = Uint8Array.from(atob(deflated), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  const buffer = await new Response(stream).arrayBuffer();
+  const kinds = { Uint8: Uint8Array, Int8: Int8Array, Uint16: Uint16Array, Int16: Int16Array, Uint32: Uint32Array };
+  return new kinds[array](buffer);
+}
+
+/** A choice from a list of [heading, [[value, text], ...]]; options without a heading come first. */
+function dropdown(label, groups, onChange) {
+  const box = el("select", { "aria-label": label });
+  groups.forEach(([heading, options]) => {
+    const made = options.map(([value, text]) => el("option", { value }, text));
+    box.append(...(heading ? [el("optgroup", { label: heading }, ...made)] : made));
+  });
+  box.addEventListener("change", () => onChange(box.value));
+  return box;
 }
 
 /**

@@ -1,0 +1,81 @@
+"""A page as an object: it saves itself as a file, and shows itself in a notebook."""
+
+import html
+import os
+from pathlib import Path
+
+from deepnmf.persistence import replace_file
+
+LARGEST_INLINE = 2_000_000  # bytes; a larger page would make the notebook slow
+FRAME_HEIGHT = 760  # pixels
+
+
+class Report:
+    """An HTML page about fitted models.
+
+    In a notebook, a page of up to 2 MB shows itself in a frame that is isolated from the notebook (sandboxed); a larger
+    page shows a link to its file.
+
+    Parameters
+    ----------
+    html : str
+        The page.
+    path : path, optional
+        The file that contains it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from deepnmf import NMF
+    >>> X = load_iris().data
+    >>> page = NMF(2, random_state=0).fit(X).report(X=X, title="Irises")
+    >>> "Irises" in page.html
+    True
+    """
+
+    def __init__(self, html: str, path: Path | None = None) -> None:
+        self.html, self.path = html, path
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file, completely or not at all.
+
+        Parameters
+        ----------
+        path : str or path
+        """
+        check_destination(path)
+        replace_file(Path(os.path.realpath(path)), (self._bytes,))
+        self.path = Path(path)
+
+    @property
+    def _bytes(self) -> bytes:
+        return self.html.encode("utf-8", "backslashreplace")
+
+    @property
+    def _megabytes(self) -> str:
+        return f"{len(self._bytes) / 1e6:.1f} MB"
+
+    def __repr__(self) -> str:
+        return f"Report({'not saved' if self.path is None else os.fspath(self.path)!r}, {self._megabytes})"
+
+    def _repr_html_(self) -> str:
+        if len(self._bytes) <= LARGEST_INLINE:
+            # Without allow-same-origin, the page can read neither the notebook nor its cookies.
+            attributes = f'width="100%" height="{FRAME_HEIGHT}" style="border:0" title="Report of the model"'
+            return f'<iframe sandbox="allow-scripts" srcdoc="{html.escape(self.html)}" {attributes}></iframe>'
+        if self.path is None:
+            return f"<p>The report has {self._megabytes}, which is too large for a notebook: use its method save.</p>"
+        name = html.escape(os.fspath(self.path))
+        return f'<p><a href="{name}" target="_blank" rel="noopener">{name}</a> ({self._megabytes})</p>'
+
+
+def check_destination(path: str | os.PathLike[str]) -> None:
+    """Raise an error if the file cannot be written, before anything is computed."""
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(f"path is {os.fspath(path)!r}, which is a folder: expected the name of a file.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"path is {os.fspath(path)!r}, but there is no folder {os.fspath(target.parent)!r}: "
+            "expected an existing folder."
+        )
