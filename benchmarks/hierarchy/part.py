@@ -29,21 +29,25 @@ class Part(parts.Part):
 
     def rendered(self, records: Sequence[parts.Record]) -> str:
         """Tables of all that was measured, one a case."""
+        with_commits = len({one["commit"] for one in records}) > 1
         return "\n\n".join(
-            f"### {case}\n\n{self._table([one for one in records if one['case'] == case])}"
+            f"### {case}\n\n{self._table([one for one in records if one['case'] == case], with_commits)}"
             for case in self.cases
             if any(one["case"] == case for one in records)
         )
 
-    def _table(self, records) -> str:
+    def _table(self, records, with_commits: bool) -> str:
+        """A row for each contender, with the commit where not all of the part were made at the same one."""
         rows = []
         for name in dict.fromkeys(one["contender"] for one in records):
-            of_name = [one["values"] for one in records if one["contender"] == name]
+            of_name = [one for one in records if one["contender"] == name]
             cells = [
-                self._cell(heading, [values.get(key) for values in of_name]) for heading, key in self.columns.items()
+                self._cell(heading, [one["values"].get(key) for one in of_name])
+                for heading, key in self.columns.items()
             ]
-            rows.append([name, len(of_name), *cells])
-        return table(["model", "seeds", *self.columns], rows)
+            commits = [", ".join(dict.fromkeys(one["commit"] for one in of_name))] if with_commits else []
+            rows.append([name, len(of_name), *cells, *commits])
+        return table(["model", "seeds", *self.columns, *["commit"] * with_commits], rows)
 
     def _cell(self, heading, values) -> str:
         """Mean and deviation over seeds, layer by layer from the lowest."""

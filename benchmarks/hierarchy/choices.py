@@ -1,0 +1,92 @@
+"""By what the defaults of `DeepNMF` were chosen: `python -m benchmarks.hierarchy.choices`, two tables.
+
+The first one has other pre-trainings and weights on planted hierarchies of seeds that the page of hierarchies does not
+use. The second one looks at wholes of faces that are copies of a single part: how many parts they are made of, and how
+much the code of the part that is copied says about other parts.
+"""
+
+import warnings
+
+import numpy as np
+from benchmarks.hierarchy.planted import PART
+from benchmarks.hierarchy.problems import REAL
+from benchmarks.page import spread, table
+from threadpoolctl import threadpool_limits
+
+from deepnmf import DeepNMF
+from deepnmf.datasets import make_hierarchy
+from deepnmf.metrics import matched_cosine
+
+SEEDS = range(100, 112)
+CASES = ("variation 0.2", "three levels")
+COPY = 0.9
+CHOICES = {
+    "default": {},
+    "50 sweeps, tolerance 1e-4": {"pretrain_max_iter": 50, "pretrain_tol": 1e-4},
+    "150 sweeps, tolerance 1e-4": {"pretrain_tol": 1e-4},
+    "500 sweeps": {"pretrain_max_iter": 500},
+    'init="nndsvda"': {"init": "nndsvda"},
+    'init="random"': {"init": "random"},
+    "equal weights": {"layer_weights": (1, 0.3, 0.3)},
+}
+FACES = {"orl": ((100, 40), (100, 10)), "cbcl": ((100, 49), (100, 16)), "digits": ((40, 10),)}
+
+
+def cosines(case: str, params) -> list[list[float]]:
+    """Matched cosine with the truth, by seed and layer."""
+    found = []
+    for seed in SEEDS:
+        truth = make_hierarchy(**{"n_samples": 1000, **PART.cases[case], "random_state": seed})
+        sizes = tuple(len(C) for C in truth.features)
+        own = (
+            {**params, "layer_weights": params["layer_weights"][: len(sizes)]} if "layer_weights" in params else params
+        )
+        model = DeepNMF(sizes, random_state=seed, **own).fit(truth.data)
+        found.append([matched_cosine(*pair) for pair in zip(model.features_, truth.features, strict=True)])
+    return found
+
+
+def choice_row(name: str) -> list[str]:
+    """Means and deviations of the layers in all cases."""
+    layers = [" / ".join(map(spread, np.transpose(cosines(case, CHOICES[name])))) for case in CASES]
+    return [name, *layers]
+
+
+def copies_row(name: str, sizes) -> list[str]:
+    """Wholes that are copies beside the others, and the parts that are copied beside all parts."""
+    model = DeepNMF(sizes, random_state=0, keep_codes="all").fit(REAL[name].read())
+    similarity = model.features_[1] @ model.features_[0].T
+    is_copy, copied = similarity.max(axis=1) > COPY, similarity.argmax(axis=1)
+    shares = model.factors_[1] / model.factors_[1].sum(axis=1, keepdims=True)
+    n_parts = np.exp(-np.sum(shares * np.log(np.where(shares > 0, shares, 1)), axis=1))
+    related = np.corrcoef(model.codes_[0].T) - np.eye(sizes[0])
+    strongest = related.max(axis=1)
+    return [
+        f"{name} {sizes}",
+        f"{is_copy.sum()} of {sizes[1]}",
+        _beside(n_parts[is_copy], n_parts[~is_copy], 1),
+        _beside(strongest[copied[is_copy]], strongest, 2),
+    ]
+
+
+def _beside(some, others, digits: int) -> str:
+    return " beside ".join(f"{np.mean(one):.{digits}f}" if len(one) else "–" for one in (some, others))
+
+
+def main() -> None:
+    """Print both tables."""
+    warnings.simplefilter("ignore")
+    with threadpool_limits(1):
+        print(table(["DeepNMF", *CASES], [choice_row(name) for name in CHOICES]), end="\n\n")
+        rows = [copies_row(name, sizes) for name, all_sizes in FACES.items() for sizes in all_sizes]
+    head = [
+        "data",
+        "copies",
+        "parts of copies, of other wholes",
+        "largest correlation of codes: copied parts, all parts",
+    ]
+    print(table(head, rows))
+
+
+if __name__ == "__main__":
+    main()
