@@ -1,5 +1,6 @@
 """The benchmarks that are run a part at a time still run."""
 
+import json
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,14 +8,23 @@ import pytest
 
 import deepnmf
 
-main = pytest.importorskip("benchmarks.hierarchy.__main__", reason="benchmarks are not in the source distribution")
+parts = pytest.importorskip("benchmarks.parts", reason="benchmarks are not in the source distribution")
+
+from benchmarks.hierarchy.__main__ import BENCHMARK as HIERARCHY  # noqa: E402
+from benchmarks.selection.__main__ import BENCHMARK as SELECTION  # noqa: E402
+from benchmarks.selection.planted import planted  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
-def quick(part, name, *models):
-    options = SimpleNamespace(quick=True, seeds=2, names=[name], models=models)
-    return list(main.measured(part, options, kept=[]))
+@pytest.fixture(autouse=True)
+def _no_repository(monkeypatch):
+    monkeypatch.setattr(parts, "commit", lambda: "abc1234")
+
+
+def quick(benchmark, part, name, *models, seeds=2):
+    options = SimpleNamespace(quick=True, seeds=seeds, names=[name], models=models)
+    return list(benchmark.measured(part, options, kept=[]))
 
 
 @pytest.mark.parametrize(
@@ -25,24 +35,22 @@ def quick(part, name, *models):
         ("stability", "digits", ("DeepSemiNMF", "separate NMFs")),
     ],
 )
-def test_a_part_of_the_hierarchy_benchmark_has_a_row_for_each_model(part, name, models, monkeypatch):
-    monkeypatch.setattr(main, "commit", lambda: "abc1234")
-    records = quick(part, name, *models)
+def test_a_part_of_the_hierarchy_benchmark_has_a_row_for_each_model(part, name, models):
+    records = quick(HIERARCHY, part, name, *models)
     assert len(records) == 2 * len(models)
-    section = main.section(part, records)
+    section = HIERARCHY.section(part, records)
     assert [line.split(" | ")[0][2:] for line in section.splitlines()[-len(models) :]] == list(models)
     assert "nan" not in section
 
 
-def test_fits_that_are_kept_are_not_made_again(monkeypatch):
-    monkeypatch.setattr(main, "commit", lambda: "abc1234")
-    kept = quick("real", "digits", "separate NMFs")
+def test_fits_that_are_kept_are_not_made_again():
+    kept = quick(HIERARCHY, "real", "digits", "separate NMFs")
     options = SimpleNamespace(quick=True, seeds=2, names=["digits"], models=("separate NMFs",))
-    assert not list(main.measured("real", options, kept))
+    assert not list(HIERARCHY.measured("real", options, kept))
 
 
 def test_all_deep_models_of_the_package_are_compared():
-    names = main.PARTS["real"].contenders()
+    names = HIERARCHY.parts["real"].contenders()
     assert {"MultilayerNMF", "DeepNSNMF", "SparseDeepNMF", "DeepSemiNMF", "DeepNMFNetwork", "GDNMF"} <= set(names)
 
 
@@ -59,21 +67,28 @@ def test_the_picture_of_wholes_shows_parts_that_add_up_to_them():
     assert cells[1].get_title() == f"{100 * shown[0] / weights.sum():.0f} %"
 
 
-def test_the_benchmark_of_layer_sizes_has_a_row_for_each_rule(monkeypatch):
-    from benchmarks import selection
+def test_rules_that_predict_or_compare_starts_find_a_planted_rank():
+    records = quick(SELECTION, "single-layers-100", "gamma, dense, δ = 4", seeds=1)
+    chosen = {one["contender"]: one["values"]["chosen"] for one in records}
+    assert list(chosen) == SELECTION.parts["single-layers-100"].contenders()
+    assert chosen["`select_layers`"] == chosen["bi-cross-validation"] == chosen["NMFk's rule"] == 3
+    assert "| all with δ >= 2 | 100 / 100 | 100 / 100 |" in SELECTION.page(records)
 
-    monkeypatch.setattr(selection, "CANDIDATES", range(1, 6))
-    monkeypatch.setattr(selection, "DELTAS", (4.0,))
-    monkeypatch.setattr(selection, "NOISES", ("poisson",))
-    monkeypatch.setattr(selection, "STARTS", 2)
-    rows = list(selection.single_layers(seeds=1))
-    assert [row[2] for row in rows] == list(selection.RULES)
-    assert rows[0][4] == "100%"
+
+@pytest.mark.parametrize(
+    ("part", "name", "heading"),
+    [
+        ("counts", "0.1 an entry", "| counts |"),
+        ("hierarchies", "(24,)", "| planted |"),
+        ("real", "digits", "| data | known |"),
+    ],
+)
+def test_a_part_of_the_benchmark_of_layer_sizes_runs(part, name, heading):
+    records = quick(SELECTION, part, name, *SELECTION.parts[part].contenders()[:1], seeds=1)
+    assert heading in SELECTION.section(part, json.loads(json.dumps(records)))
 
 
 def test_planted_noise_has_the_level_that_was_asked_for():
-    from benchmarks import selection
-
-    X, weak = (selection.planted((60, 40), 3, "gamma", "dense", delta, seed=0) for delta in (2.0, 1e6))
+    X, weak = (planted((60, 40), 3, "gamma", "dense", delta, seed=0) for delta in (2.0, 1e6))
     values = np.linalg.svd(weak, compute_uv=False)
     assert values[2] / np.linalg.norm(X - weak, 2) == pytest.approx(2, rel=0.1)

@@ -40,7 +40,7 @@ def test_sentences_name_shares_features_inputs_and_classes():
         sentence = strongest[strongest.index(f"eature {feature} (") :]
         assert sentence.partition(") ")[2].startswith(f"marks {name} (AUC 1.00)")
     assert "NMI 1.00" in strongest
-    assert advice == "Every feature is used. To choose the sizes from the data: deepnmf.select_layers(model, X)."
+    assert advice == "Every feature is used. To compare other sizes: deepnmf.select_layers(model, X)."
 
 
 def test_sentences_of_a_deep_model_have_every_layer_and_what_is_wasted():

@@ -16,7 +16,8 @@ from catalogue import SMALL, data, name_of
 from deepnmf import NMF, DeepNMFNetwork, DeepNSNMF, DeepSemiNMF, SemiNMF
 from deepnmf.metrics import clustering_accuracy, nmi, sparseness
 from deepnmf.objective.divergences import Divergence
-from deepnmf.report import layer_scores, write_comparison, write_report
+from deepnmf.plotting.strengths import part_shares
+from deepnmf.report import document, layer_scores, sample_map, write_comparison, write_report
 from deepnmf.report.evaluation import Evaluation
 from pages import curves_of, data_of, numbers_of, pictures_of, text_of, words_of
 
@@ -359,6 +360,74 @@ def test_large_pictures_fit_into_a_small_file(tmp_path):
     model = DeepNSNMF((200, 30), init="random", random_state=0, max_iter=1, tol=0, pretrain_max_iter=1).fit(large)
     model.report(tmp_path / "page.html", large, image_shape=(120, 100))
     assert (tmp_path / "page.html").stat().st_size < 5e6
+
+
+def test_the_strongest_samples_are_those_of_all_and_the_page_says_what_it_leaves_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(sample_map, "MOST_POINTS", 400)
+    many = np.tile(X, (10, 1)) * np.linspace(1, 2, 600)[:, None]
+    model = nmf(many)
+    model.report(tmp_path / "page.html", many)
+    content, page = data_of(tmp_path / "page.html"), text_of(tmp_path / "page.html")
+    codes = model.transform(many)
+    (layer,), mapped = content["layers"], numbers_of(content["map"]["rows"])
+    for feature, entries in zip(layer["shown"], layer["strongest"], strict=True):
+        best = np.argsort(-codes[:, feature], kind="stable")[:6]
+        assert [row for row, _ in entries] == best.tolist()
+        assert set(best) <= set(content["samples"]["originals"]) <= set(mapped)
+    assert len(mapped) == 400
+    packed = numbers_of(content["map"]["codes"][0]["values"]).reshape(4, 400)
+    np.testing.assert_allclose(
+        packed, 127 * codes[mapped][:, layer["shown"]].T / codes[mapped].max(axis=0)[layer["shown"], None], atol=1
+    )
+    assert "The map shows 400 samples, a fixed random choice." in page
+    assert "reconstructions of 200 of 600 samples" in page
+
+
+def test_a_scene_needs_one_pixel_per_sample(tmp_path):
+    model = nmf()
+    model.report(tmp_path / "page.html", X, sample_shape=(6, 10))
+    (layer,) = data_of(tmp_path / "page.html")["layers"]
+    codes = model.transform(X)[:, layer["shown"]].T.reshape(-1, 6, 10)
+    expected = 255 * codes / codes.max(axis=(1, 2), keepdims=True)
+    np.testing.assert_allclose(pictures_of(layer["scene"], 4)[..., 0], expected, atol=1.1)
+    for shape in ((6, 9), (60,), (6.0, 10.0)):
+        with pytest.raises(ValueError, match="sample_shape is .*: expected .* product of 60, the number of samples"):
+            model.report(tmp_path / "page.html", X, sample_shape=shape)
+
+
+def test_unused_features_are_folded_with_a_count(tmp_path):
+    model = nmf()
+    model.features_[0][2] = 0
+    model.report(tmp_path / "page.html", X)
+    (layer,) = data_of(tmp_path / "page.html")["layers"]
+    assert (layer["dead"], layer["size"], 2 in layer["shown"]) == (1, 4, False)
+
+
+def test_without_scripts_the_page_has_findings_features_and_scores(tmp_path):
+    model = deep()
+    model.report(tmp_path / "page.html", X, y, class_names=["ash", "birch", "cedar"])
+    page = text_of(tmp_path / "page.html").partition("<script")[0]
+    assert "4 wholes explain " in page
+    assert page.count('<th scope="row"><a href="#/2.') == 4
+    shares = part_shares(model, 1)
+    whole, part = np.unravel_index(shares.argmax(), shares.shape)
+    row = page.partition(f'<th scope="row"><a href="#/2.{whole + 1}">')[2].partition("</tr>")[0]
+    assert f'<td class="parts"><a href="#/1.{part + 1}">part {part + 1}</a> ' in row
+    assert all(f"<td>{score.nmi:.3f}</td>" in page for score in layer_scores(model, X, y))
+    assert all(f"<td>{100 * one.explained:.1f} %</td>" in page for one in model.hierarchy_)
+
+
+def test_a_report_shows_itself_in_a_notebook_or_links_to_its_file(tmp_path, monkeypatch):
+    page = nmf().report(X=X, title="Trees & shrubs")
+    assert repr(page).startswith("Report(not saved, 0.")
+    assert page._repr_html_().startswith('<iframe sandbox="allow-scripts" srcdoc="&lt;!doctype html&gt;')
+    page.save(tmp_path / "page.html")
+    assert text_of(tmp_path / "page.html") == page.html
+    monkeypatch.setattr(document, "LARGEST_INLINE", 100)
+    assert f'<a href="{tmp_path / "page.html"}"' in page._repr_html_()
+    assert "use its method save" in nmf().report(X=X)._repr_html_()
+    with pytest.raises(TypeError, match="X is missing"):
+        nmf().report(tmp_path / "page.html")
 
 
 # -------------------------------------------------------------------------------- the page as a file

@@ -1,18 +1,21 @@
 """The choice of layer sizes by predictions of hidden entries."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from scipy import sparse
 
 from catalogue import LABELED, SMALL, data, name_of
-from deepnmf import GDNMF, NMF, DeepNMF, DeepNSNMF, MultilayerNMF, SparseDeepNMF, select_layers
+from deepnmf import GDNMF, NMF, DeepNMF, DeepNSNMF, MultilayerNMF, Selection, SparseDeepNMF, select_layers
 from deepnmf.datasets import make_hierarchy
 from deepnmf.metrics import matched_cosine
 from deepnmf.selection import search
 from deepnmf.selection.comparison import Features, Trial, best_sizes, candidates, layer_exists
 from deepnmf.selection.hidden_entries import HiddenInArray
 from deepnmf.selection.hidden_in_sparse import HiddenInSparse, HiddenInStored
+from deepnmf.selection.layer_search import search_in_between
 from deepnmf.selection.stability import stability
 from deepnmf.selection.thinned_counts import ThinnedCounts
 
@@ -115,13 +118,29 @@ def test_zeros_of_a_sparse_matrix_count(beta_loss):
     assert 0 < selection.table_[2].explained < 1
 
 
+class JudgeOfTwoLevels(search.Judge):
+    """A single layer is best at 7, a compromise between levels of 10 and 4, which are best together."""
+
+    def _measure(self, sizes):
+        error = 3 + abs(sizes[0] - 7) if len(sizes) == 1 else abs(sizes[0] - 10) / 2 + abs(sizes[1] - 4) / 2
+        return trial(error, error + 0.1)
+
+
+def test_the_layer_above_one_in_between_is_chosen_again():
+    judge = JudgeOfTwoLevels(None, None, None, 2, search.Budget(), None, 0)
+    judge.search(list(search.coarse_grid(40)))
+    assert best_sizes(judge.trials) == (7,)
+    search_in_between(judge, 40)
+    assert best_sizes(judge.trials) == (10, 4)
+
+
 def test_a_level_between_parts_and_top_is_found():
     X = make_hierarchy(400, (24, 8, 4), variation=0.5, random_state=100).data
     selection = select_layers(DeepNMF(), X, sizes=[24], random_state=100)
     parts, middle, top = selection.best_sizes_
     assert (parts, top) == (24, 4)
     assert top < middle < parts
-    assert {(row.layer, row.above) for row in selection.table_} == {(1, ()), (2, (4,)), (3, ()), (4, ())}
+    assert {(row.layer, len(row.above)) for row in selection.table_} == {(1, 0), (2, 1), (3, 0), (4, 0)}
     best = {(row.layer, row.size) for row in selection.table_ if row.is_best and row.layer < 4}
     assert best == {(1, 24), (2, middle), (3, 4)}
     given = select_layers(DeepNMF(), X, sizes=[(24, 4), (24, middle, 4)], random_state=100, refit=False)
@@ -408,6 +427,14 @@ def test_the_plot_has_a_panel_for_each_layer_and_names_the_verdict():
     FigureCanvasAgg(figure).draw()
     titles = [panel.get_title(loc="left") for panel in figure.axes if panel.get_ylabel() != "stability (gray)"]
     assert titles == ["layer 1: 8 features", "layer 2: no such layer"]
+
+
+def test_the_plot_marks_the_error_without_a_layer_in_between():
+    row = select_layers(NMF(), planted(3), sizes=[2], refit=False, random_state=0).table_[0]
+    tried = [row, replace(row, layer=2, error=0.5), replace(row, layer=2, size=4, above=(2,)), replace(row, layer=3)]
+    panels = Selection((6, 2), None, tried).plot().axes
+    between = next(panel for panel in panels if panel.get_title(loc="left").startswith("layer 2 below 2"))
+    assert [0.5, 0.5] in [list(line.get_ydata()) for line in between.lines]
 
 
 def test_text_and_html_show_every_candidate():

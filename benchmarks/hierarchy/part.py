@@ -1,65 +1,33 @@
-"""What a part of the benchmark is: cases, what is measured of one fit, and a table of all fits."""
+"""A part of the benchmark of hierarchies: a table of all fits for each case, with mean and deviation over seeds."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from benchmarks import parts
 from benchmarks.page import table
 
 FEWEST_RUNS = 3  # whose deviation means something
-Values = Mapping[str, Any]
-"""What was measured of one fit, by name: numbers, or one number a layer."""
 
 
 @dataclass(frozen=True)
-class Limits:
-    """What `--quick` allows: few rows and few sweeps."""
-
-    rows: int | None = None
-    sweeps: int | None = None
-
-    def of(self, X):
-        """Return rows that are evenly spaced."""
-        return X if self.rows is None else X[:: -(-X.shape[0] // self.rows)]
-
-    @property
-    def params(self) -> dict[str, int]:
-        """Parameters that shorten a fit."""
-        if self.sweeps is None:
-            return {}
-        return {"max_iter": self.sweeps, "pretrain_max_iter": self.sweeps}
-
-
-@dataclass(frozen=True)
-class Part:
+class Part(parts.Part):
     """One part.
 
     Parameters
     ----------
-    title, text : str
-        The heading, and what is measured how.
-    cases : mapping
-        By name, whatever `measure` needs to know.
-    contenders : function of no arguments
-        The names of those that are compared.
-    measure : function of a case, a contender, a seed and limits
-        What is measured of one fit.
+    title, text, cases, contenders, measure
+        See `benchmarks.parts.Part`; what is measured of one fit are numbers, or one number a layer.
     columns : mapping of a heading to the name of a value
         Mean and deviation over the seeds, one number a layer.
     digits : mapping of a heading to the number of decimals
     """
 
-    title: str
-    text: str
-    cases: Mapping[str, Any]
-    contenders: Callable[[], Sequence[str]]
-    measure: Callable[[Any, str, int, Limits], Values]
     columns: Mapping[str, str]
     digits: Mapping[str, int]
 
-    def rendered(self, records: Sequence[Mapping[str, Any]]) -> str:
+    def rendered(self, records: Sequence[parts.Record]) -> str:
         """Tables of all that was measured, one a case."""
         with_commits = len({one["commit"] for one in records}) > 1
         return "\n\n".join(

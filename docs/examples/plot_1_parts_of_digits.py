@@ -41,6 +41,6 @@ for layer in model.hierarchy_:
     print(f"{layer.parts:.1f} parts a feature")
 
 # %%
-# All features of both layers.
+# The strongest features of the second layer, and the features of the first that they are made of.
 
 hierarchy = plot_hierarchy(model, image_shape=(8, 8))

@@ -94,7 +94,7 @@ def test_results_are_written_before_anything_is_printed_about_them(tmp_path, mat
     monkeypatch.setattr(output.TerminalMessages, "info", lambda _, sentence: printed.update({sentence: out.exists()}))
     succeeded("fit", matrix, *FEW, "--no-report", "-o", out)
     written = {sentence.split()[0]: there for sentence, there in printed.items()}
-    assert written == {"d.npy:": False, "nmf": True, "error:": True, "The": True}
+    assert written == {"d.npy:": False, "nmf": True, "explained:": True, "-": True, "The": True}
 
 
 def test_what_the_terminal_cannot_encode_is_escaped(tmp_path, matrix, monkeypatch):

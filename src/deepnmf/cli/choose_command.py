@@ -11,20 +11,24 @@ from deepnmf.cli import model_choice
 from deepnmf.cli.destinations import check_file
 from deepnmf.cli.exits import CommandError, ExitCode, error_handling
 from deepnmf.cli.options import (
+    Columns,
     DataSource,
     Debug,
+    Drop,
     Input,
     Json,
     Key,
     Labels,
     Loss,
     Names,
+    Ngrams,
     Overwrite,
     Quiet,
     Scale,
     Seed,
     Settings,
     Size,
+    StopWords,
 )
 from deepnmf.cli.output import Messages, messages_for
 from deepnmf.cli.result_writer import atomic_file
@@ -33,7 +37,7 @@ from deepnmf.cli.results import choose_layers
 if TYPE_CHECKING:
     from deepnmf.selection import Selection
 
-UNSAID = (None, "none", 0)  # the defaults of --scale, --seed and others
+UNSAID = (None, 0)  # the defaults of --seed and others
 SUFFIXES = (".png", ".svg", ".pdf")
 CAPTIONS = (
     "excess/±: by how many standard errors the error at hidden entries exceeds the smallest one",
@@ -62,7 +66,11 @@ def choose(
     names: Names = None,
     key: Key = None,
     size: Size = None,
-    scale: Scale = "none",
+    scale: Scale = None,
+    columns: Columns = None,
+    drop: Drop = None,
+    stop_words: StopWords = None,
+    ngrams: Ngrams = None,
     seed: Seed = 0,
     checkpoint: Annotated[
         Path | None, typer.Option(help="Checkpoint file; the same command resumes an interrupted search from it.")
@@ -80,7 +88,8 @@ def choose(
         check_file(plot, overwrite)
         sizes = model_choice.parse_layers(candidates, "--candidates")
         chosen = model_choice.add_loss(model_choice.parse_settings(settings or []), loss)
-        data, _ = DataSource(input, labels, names, key, size, scale).read(messages)
+        source = DataSource(input, labels, names, key, size, scale, columns, drop, stop_words, ngrams)
+        data, _ = source.read(messages)
         name = model or model_choice.default_model(data, chosen)
         unfitted = model_choice.build_model(model_choice.model_class(name), (1,), chosen, seed)
         with messages.activity(f"choosing the layers of {name}"):
@@ -88,8 +97,7 @@ def choose(
         with atomic_file(plot) as temporary:
             selection.plot().savefig(temporary, format=plot.suffix[1:].lower())
         best = ",".join(map(str, selection.best_sizes_))
-        given = {"--labels": labels, "--names": names, "--key": key, "--size": size, "--scale": scale}
-        command = _fit_command(input, name, best, {**given, "--loss": loss, "--seed": seed}, settings or [])
+        command = _fit_command(source, name, best, {"--loss": loss, "--seed": seed}, settings or [])
         _print(selection, messages)
         messages.info(f"{name} with layers {best}. The plot is in {plot}. To fit it:")
         messages.info(command)
@@ -107,9 +115,10 @@ def _check_suffix(plot: Path) -> None:
         raise CommandError(f"--output is {plot}: expected a file ending in {', '.join(SUFFIXES)}.", ExitCode.USAGE)
 
 
-def _fit_command(input: Path, name: str, layers: str, options: dict[str, Any], settings: list[str]) -> str:
-    words = ["deepnmf", "fit", str(input), "--model", name, "--layers", layers]
-    for option, value in options.items():
+def _fit_command(source: DataSource, name: str, layers: str, options: dict[str, Any], settings: list[str]) -> str:
+    words = ["deepnmf", "fit", str(source.path), "--model", name, "--layers", layers]
+    given = {f"--{option.replace('_', '-')}": value for option, value in asdict(source).items() if option != "path"}
+    for option, value in (given | options).items():
         words += [] if value in UNSAID else [option, str(value)]
     for setting in settings:
         words += ["--set", setting]

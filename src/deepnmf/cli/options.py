@@ -62,17 +62,16 @@ SampleShape = Annotated[
 ]
 StopWords = Annotated[
     str | None,
-    typer.Option(
-        metavar="english|FILE", help="Words of texts that are left out: English ones, or those in a text file."
-    ),
+    typer.Option(metavar="WORDS", help="Words of texts that are left out: english, or a text file of words."),
 ]
 Ngrams = Annotated[
-    int | None, typer.Option(min=1, max=5, help="Phrases of up to so many words of a text count as words, too.")
+    int | None,
+    typer.Option(metavar="N", min=1, max=5, help="Phrases of up to so many words of a text count as words, too."),
 ]
 Scale = Annotated[
     str | None,
     typer.Option(
-        metavar="columns|samples|max|log|none",
+        metavar="SCALE",
         help="columns: divide each by its maximum; samples: rows of unit norm; max: divide by the largest entry; "
         "log: log(1 + x); none. By default columns if a table has different units, otherwise none.",
     ),
@@ -91,7 +90,9 @@ Loss = Annotated[
         "or the number β of a beta divergence.",
     ),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of the random numbers; the same seed gives the same result.")]
+Seed = Annotated[
+    int, typer.Option(metavar="N", min=0, help="Seed of the random numbers; the same seed gives the same result.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object per line, for programs.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print warnings and errors only.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]

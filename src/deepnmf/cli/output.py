@@ -249,7 +249,7 @@ def _ignore(*_: float) -> None:
 
 EXPLAINED_CAPTION = "explained: share beyond {}, by the features of the layer alone"
 HIERARCHY_CAPTION = "dead: unused features; copies: features like a single one of the layer below"
-CLUSTERING_CAPTION = "accuracy, NMI: k-means clusters of the codes, and of the data, beside the labels"
+CLUSTERING_CAPTION = "accuracy, NMI: k-means clusters of the codes compared with the labels"
 ON_DATA = "k-means on data"
 
 

@@ -70,7 +70,8 @@ def transform(
 
 def _beside(model: Path, name: str) -> Path:
     """Return a path beside a model; a result folder contains its own files only, and the new one is beside it."""
-    place = (model.parent if model.name == MODEL else model).resolve()
+    place = model.parent if model.name == MODEL else model
+    place = place if place.name not in ("", "..") else place.resolve()  # "." has no name
     base = place.stem if place.is_file() else place.name
     return place.with_name(f"{base}-{name}")
 

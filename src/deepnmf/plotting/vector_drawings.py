@@ -92,8 +92,4 @@ class VectorDrawing:
             y = top + (place + 0.5) * height
             color = NEGATIVE if weights[j] < 0 else POSITIVE if self.signed else PLAIN
             panel.barh(y, abs(weights[j]) * (right - left), height=0.86 * height, left=left, color=color, zorder=3)
-            text = panel.text(
-                left + 0.03, y, str(names[j]), fontsize=WORD_SIZE, va="center", zorder=4, parse_math=False
-            )
-            text.set_clip_path(panel.patch)
-            text.set_clip_box(None)
+            panel.text(left + 0.03, y, str(names[j]), fontsize=WORD_SIZE, va="center", zorder=4, parse_math=False)

@@ -56,7 +56,8 @@ class Report:
         return f"{len(self._bytes) / 1e6:.1f} MB"
 
     def __repr__(self) -> str:
-        return f"Report({'not saved' if self.path is None else os.fspath(self.path)!r}, {self._megabytes})"
+        where = "not saved" if self.path is None else repr(os.fspath(self.path))
+        return f"Report({where}, {self._megabytes})"
 
     def _repr_html_(self) -> str:
         if len(self._bytes) <= LARGEST_INLINE:

@@ -300,11 +300,16 @@ class Evaluation:
         return getattr(self.model, "hierarchy_", [])
 
     def clustering_of_data(self) -> Clustering | None:
-        """Cluster the data themselves, beside which codes may be seen; None without labels, or for much data."""
+        """Cluster the data themselves, for comparison with the codes; None without labels, or for much data.
+
+        Unobserved entries are filled in by the means of their columns.
+        """
         if self.labels is None or self.rows.n_samples * self.rows.n_features > MOST_CLUSTERED:
             return None
         X = self.rows[slice(0, self.rows.n_samples)]
-        return None if np.isnan(X).any() else clustering(X, self.labels)
+        observed = ~np.isnan(X)
+        means = np.sum(X, axis=0, where=observed) / np.maximum(observed.sum(axis=0), 1)
+        return clustering(np.where(observed, X, means), self.labels)
 
     @property
     def depth(self) -> int:

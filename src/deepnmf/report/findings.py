@@ -224,7 +224,7 @@ def _next_step(evaluation: Evaluation, sizes: Sequence[int], wasted: Sequence[in
         return "Much is lost on the way to the top: try a larger top layer", _sizes_text(
             model, (*sizes[:-1], 2 * sizes[-1])
         )
-    return "To choose the sizes from the data", "deepnmf.select_layers(model, X)"
+    return "To compare other sizes", "deepnmf.select_layers(model, X)"
 
 
 def _sizes_text(model: Factorization, sizes: tuple[int, ...]) -> str:

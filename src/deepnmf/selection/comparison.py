@@ -49,7 +49,7 @@ class Candidate:
     copies : int
         The number of features that are copies of one feature below; 0 for layer 1.
     passes : float
-        The number of passes over all rows that the fits took.
+        The number of passes over all rows that the fits took, each one counted as k / 10 for k > 10 features.
     seconds : float
         The time that all fits of this size took.
     is_smallest_error : bool
@@ -58,9 +58,9 @@ class Candidate:
         Whether it is the smallest candidate whose error is at most the smallest one plus its `standard_error`: the
         usual rule, for comparison.
     is_best : bool
-        Whether it is the smallest candidate whose `excess` is at most `excess_error`, or the layer above that
-        candidate: the size that is chosen, if the layer exists. Candidates without layers above count as smaller than
-        those with some.
+        Whether it is the smallest candidate whose `excess` is at most `excess_error`: the size that is chosen, if the
+        layer exists. If there are only candidates with layers above, it is the one with the smallest error of these,
+        and the layer above it is marked too.
 
     Examples
     --------
@@ -154,9 +154,16 @@ def is_clearly_worse(one: Trial, other: Trial) -> bool:
 
 
 def best_sizes(trials: Trials) -> LayerSizes:
-    """The smallest sizes that are not clearly worse than those with the smallest error."""
+    """The sizes that are chosen among all that are not clearly worse than those with the smallest error.
+
+    Of single layers that is the smallest. If there are none, layers are needed in between, and of these with the fewest
+    layers it is the one with the smallest error: a smaller layer above another one is not a simpler model.
+    """
     least = trials[smallest_error(trials)]
-    return min((sizes for sizes, trial in trials.items() if not is_clearly_worse(trial, least)), key=by_size)
+    close = {sizes: trial for sizes, trial in trials.items() if not is_clearly_worse(trial, least)}
+    fewest = min(len(sizes) for sizes in close)
+    shallow = {sizes: trial for sizes, trial in close.items() if len(sizes) == fewest}
+    return min(shallow) if fewest == 1 else smallest_error(shallow)
 
 
 def layer_exists(trials: Trials, below: int) -> bool:

@@ -66,7 +66,7 @@ class HiddenInStored(HiddenEntries):
 class HiddenInSparse(HiddenInStored):
     """A CSR matrix whose absent entries are zeros.
 
-    A tenth of the stored entries is hidden, and about twice as many zeros: a tenth of the zeros would be a hundred
+    A tenth of the stored entries is hidden, and about twice as many zeros: a tenth of the zeros would be many
     times as many entries as the matrix stores. Each kind of entry is weighed by one over the share of it that is seen
     or hidden, so that the loss of the fit and the error of the predictions are, on average, those of all entries.
     """

@@ -1,12 +1,13 @@
 """The choice of all layers, from the data upwards.
 
 The first layer is chosen by hidden entries of X. Whatever is above it is chosen by hidden entries of its codes: first
-the size of a single layer, then that of a layer between it and the codes. A single layer of the middle level of a
-hierarchy describes the codes of a row too well, some twenty numbers by eight. Held by the layer above, it does not.
+the size of a single layer, then that of a layer between it and the codes, and both in turn. A single layer of the
+middle level of a hierarchy describes the codes of a row too well, some twenty numbers by eight. Held by the layer
+above, it does not.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,13 +23,13 @@ from deepnmf.models.nmf import NMF
 from deepnmf.selection.candidate_sizes import CandidateSizes
 from deepnmf.selection.comparison import Candidate, LayerSizes, best_sizes, candidates, layer_exists
 from deepnmf.selection.hidden_entries import HiddenInArray
-from deepnmf.selection.search import Budget, Judge, coarse_grid, fitted
+from deepnmf.selection.search import Budget, BudgetSpent, Judge, coarse_grid, fitted
 from deepnmf.selection.splits import FEWEST_OBSERVED, Seen, Splits
 from deepnmf.solvers.divergence_loss import loss_of
 from deepnmf.solvers.hierarchy_problem import LEAST_CODE, LEAST_SCALE
 
 FEWEST_BELOW = 3  # features that a layer can combine into more than one and fewer than all
-MOST_ROWS_OF_CODES = 2000  # whose codes are enough to choose the layers above
+MOST_CODES = 2**16  # of the layer below, which are enough to choose the layers above
 MOST_ROWS_EXPLAINED = 500
 SEEDS = 2**31
 
@@ -47,6 +48,8 @@ class LayerSearch:
     budget : Budget
     judges : list of Judge
         The first has chosen the first layer, each other one the layers above those below it.
+    is_cut : bool
+        Whether the budget has ended the search for the first layer.
     """
 
     model: Factorization
@@ -57,6 +60,7 @@ class LayerSearch:
     verbose: int
     budget: Budget
     judges: list[Judge] = field(default_factory=list)
+    is_cut: bool = False
 
     def run(self, splits: Splits, X: Matrix, y: Any, fit_params: dict[str, Any]) -> None:
         """Try the first layer, then what may be above as long as there is anything."""
@@ -64,17 +68,21 @@ class LayerSearch:
         sample = splits.some_rows(np.arange(0, splits.shape[0], -(-splits.shape[0] // MOST_ROWS_EXPLAINED)))
         explained = ShareExplained(self.one_layer((1,)), sample)
         judge = self._judge(splits, self.one_layer, lambda features: (explained(features), 0), y, others)
-        if self.allowed.first is None:
-            judge.search(list(coarse_grid(min(splits.shape))))
-        else:
-            judge.try_all([(size,) for size in self.allowed.first])
+        try:
+            if self.allowed.first is None:
+                judge.search(list(coarse_grid(min(splits.shape))))
+            else:
+                judge.try_all([(size,) for size in self.allowed.first])
+        except BudgetSpent:
+            self.is_cut = True
         if is_deep(self.model) and self._goes_on():
             below = fitted(self.one_layer(self.sizes()), X, y, **fit_params)
             self._search_above(below.codes_[-1], below.features_[0], explained)
 
     def _search_above(self, codes: Array, features: Array, explained: Callable[[Array], float]) -> None:
         """Try layers that combine the features of given codes, then layers that combine these."""
-        codes = codes[:: -(-len(codes) // MOST_ROWS_OF_CODES)]
+        self.budget = replace(self.budget, max_passes=None)  # codes are few beside the data
+        codes = codes[:: -(-codes.size // MOST_CODES)]
         while self._goes_on():
             (n, size), below = codes.shape, scaled_codes(codes)
             features = below.scale[:, None] * features
@@ -85,8 +93,7 @@ class LayerSearch:
             if given is None:
                 judge.search(list(coarse_grid(min(n, size))))
                 if layer_exists(judge.trials, size):
-                    top = best_sizes(judge.trials)
-                    judge.search([m for m in coarse_grid(size) if top[0] < m < size], top)
+                    search_in_between(judge, size)
             else:
                 judge.try_all([sizes or (1,) for sizes in given])
             if self._goes_on():
@@ -141,6 +148,29 @@ class LayerSearch:
         if (given := self.allowed.above(sizes[0])) is not None:
             return len(self.judges) == 1 and given != [()]
         return sizes[-1] >= FEWEST_BELOW and self.judges[0].splits.shape[0] * sizes[-1] >= FEWEST_OBSERVED
+
+
+def search_in_between(judge: Judge, below: int) -> None:
+    """Try layers between the codes and the layer above; if there is one, that one again, until neither changes.
+
+    A single layer above two levels is a compromise between them, so that its size is too large with one in between.
+    """
+    best: LayerSizes = ()
+    while best != (best := best_sizes(judge.trials)):
+        if len(best) > 1:
+            judge.search([k for k in coarse_grid(best[0]) if 1 < k < best[0]], above_layer(best[0]))
+        top = best_sizes(judge.trials)[-1]
+        judge.search([m for m in coarse_grid(below) if top < m < below], below_layer(top))
+
+
+def above_layer(middle: int) -> Callable[[int], LayerSizes]:
+    """The layers for each size of a layer above one of a given size."""
+    return lambda size: (middle, size)
+
+
+def below_layer(top: int) -> Callable[[int], LayerSizes]:
+    """The layers for each size of a layer below one of a given size."""
+    return lambda size: (size, top)
 
 
 # ------------------------------------------------------------------------------------------- what features are like

@@ -19,7 +19,7 @@ from deepnmf.selection.candidate_sizes import CandidateSizes
 from deepnmf.selection.consensus import Consensus, consensus_of
 from deepnmf.selection.layer_search import LayerSearch, drawn_seeds, is_deep, size_params
 from deepnmf.selection.result import Selection
-from deepnmf.selection.search import Budget, BudgetSpent
+from deepnmf.selection.search import Budget
 from deepnmf.selection.split_choice import in_memory, splits_of
 from deepnmf.solvers.divergence_loss import loss_of
 
@@ -80,8 +80,9 @@ def select_layers(
         other fit has are left out, the others are clustered, and the medians of the clusters are `consensus_`, with
         codes of their own. The fit of `best_estimator_` then starts from them.
     max_passes : float or None, default=None
-        The search ends when the fits have taken so many passes over the rows, and the choice is made among the sizes
-        that have been tried. Passes are counted instead of seconds so that the choice is the same on any machine.
+        The search for the first layer ends when its fits have taken so many passes over the rows, and the choice is
+        made among the sizes that have been tried. A pass with k > 10 features counts as k / 10 passes. Layers above
+        need no passes over X. Passes are counted instead of seconds so that the choice is the same on any machine.
     random_state : int, RandomState or None, default=None
         Decides which entries are hidden, and about the starts if the model has no `random_state`.
     n_jobs : int or None, default=None
@@ -127,14 +128,14 @@ def select_layers(
     ended_by: Literal["interrupt", "max_passes"] | None = None
     try:
         search.run(splits, rows, y, fit_params)
-    except (KeyboardInterrupt, BudgetSpent) as end:
+        ended_by = "max_passes" if search.is_cut else None
+        if run.checkpoints is not None:
+            run.checkpoints.finish()
+    except KeyboardInterrupt:
         if not search.sizes():
             raise
-        ended_by = "interrupt" if isinstance(end, KeyboardInterrupt) else "max_passes"
-    if ended_by == "interrupt":
+        ended_by = "interrupt"
         warnings.warn("Interrupted: the choice is made among the sizes that have been tried.", stacklevel=2)
-    elif run.checkpoints is not None:
-        run.checkpoints.finish()
     best = clone(model).set_params(random_state=searched.random_state, **size_params(model, search.sizes()))
     agreed = None
     if consensus:

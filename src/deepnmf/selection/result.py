@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 FIGURES = ("error", "excess", "±", "stability", "silhouette", "explained", "dead", "copies", "seconds")
 HEADINGS = ("layer", "size", *FIGURES, "")
 TICK_RATIO = 1.3  # of neighboring ticks, at least
+PANELS_A_ROW = 2
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,7 +58,8 @@ class Selection:
         """Plot error and stability over the size, one panel for each layer that was tried.
 
         Bars are the standard errors of the differences from the smallest error. The gray line is the stability, on the
-        axis to the right. A vertical line marks the chosen size.
+        axis to the right. A vertical line marks the chosen size. For a layer in between, a horizontal line marks the
+        error of the layers above without it.
 
         Returns
         -------
@@ -67,15 +69,22 @@ class Selection:
         from matplotlib.figure import Figure  # noqa: PLC0415 - so that importing deepnmf is fast
 
         groups = self._groups()
-        figure = Figure(figsize=(4.2 * len(groups), 3.0), layout="constrained")
-        for panel, rows in zip(figure.subplots(1, len(groups), squeeze=False)[0], groups, strict=True):
+        n_columns = min(len(groups), PANELS_A_ROW)
+        n_rows = math.ceil(len(groups) / n_columns)
+        figure = Figure(figsize=(4.2 * n_columns, 3.0 * n_rows), layout="constrained")
+        panels = [figure.add_subplot(n_rows, n_columns, place) for place in range(1, len(groups) + 1)]
+        for panel, rows in zip(panels, groups, strict=True):
             self._draw(panel, rows)
         return figure
 
     def _groups(self) -> list[list[Candidate]]:
-        """The candidates that are sizes of the same layer below the same layers."""
-        keys = dict.fromkeys((row.layer, row.above) for row in self.table_)
-        return [[row for row in self.table_ if (row.layer, row.above) == key] for key in keys]
+        """The candidates that are sizes of the same layer, of a layer in between below those it is best with."""
+        keys = {}
+        for row in sorted(self.table_, key=lambda row: -row.error):
+            keys[row.layer, row.above != ()] = row.layer, row.above
+        shown = [row for row in self.table_ if (row.layer, row.above) in keys.values()]
+        order = dict.fromkeys((row.layer, row.above) for row in shown)
+        return [[row for row in shown if (row.layer, row.above) == key] for key in order]
 
     def _chosen(self, rows: Sequence[Candidate]) -> int | None:
         """The size that was chosen among candidates for a layer; None if there is no such layer."""
@@ -83,14 +92,22 @@ class Selection:
         chosen = self.best_sizes_[place : place + 1 + len(above)]
         return next((row.size for row in rows if chosen == (row.size, *above)), None)
 
+    def _without(self, rows: Sequence[Candidate]) -> Candidate | None:
+        """What was tried with the layers above some candidates alone; None for candidates below no layer."""
+        same = [one for one in self.table_ if one.layer >= rows[0].layer and (one.size, *one.above) == rows[0].above]
+        return min(same, key=lambda one: one.layer, default=None)
+
     def _draw(self, panel: "Axes", rows: Sequence[Candidate]) -> None:
         sizes, errors = [one.size for one in rows], [one.error for one in rows]
         panel.errorbar(sizes, errors, [one.excess_error for one in rows], color=ACCENT, marker=".", linewidth=1.2)
         chosen = self._chosen(rows)
         if chosen is not None:
             panel.axvline(chosen, color=ACCENT, linewidth=0.8, linestyle=":")
+        if (alone := self._without(rows)) is not None:
+            panel.axhline(alone.error, color=ACCENT, linewidth=0.8, linestyle="--")
         panel.set_xscale("log")
-        panel.set_xticks(spread_out(sizes), labels=map(str, spread_out(sizes)))
+        ticks = spread_out(sizes, chosen)
+        panel.set_xticks(ticks, labels=map(str, ticks))
         panel.minorticks_off()
         if min(errors) > 0 and max(errors) > WIDE_RANGE * min(errors):
             panel.set_yscale("log")
@@ -128,19 +145,21 @@ class Selection:
         return f"<p>Selected layer sizes: {self.best_sizes_}</p>{table}"
 
 
-def spread_out(sizes: Sequence[int]) -> list[int]:
-    """Sizes whose numbers have room side by side on a logarithmic axis.
+def spread_out(sizes: Sequence[int], chosen: int | None = None) -> list[int]:
+    """Sizes whose numbers have room side by side on a logarithmic axis, among them the chosen one.
 
     Examples
     --------
     >>> spread_out([1, 2, 10, 11, 12, 16])
     [1, 2, 10, 16]
+    >>> spread_out([1, 2, 10, 11, 12, 16], 12)
+    [1, 2, 12, 16]
     """
-    kept: list[int] = []
+    kept = [] if chosen is None else [chosen]
     for size in sizes:
-        if not kept or size >= TICK_RATIO * kept[-1]:
+        if all(max(size, other) >= TICK_RATIO * min(size, other) for other in kept):
             kept.append(size)
-    return kept
+    return sorted(kept)
 
 
 def cells(candidate: Candidate, headings: Sequence[str] = HEADINGS) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
@@ -29,6 +29,7 @@ from deepnmf.solvers.checkpoints import Checkpoints, Progress
 from deepnmf.solvers.loop import INTERRUPTED
 
 ENOUGH_WORSE = 2  # sizes in a row that are clearly worse than the best one: larger ones are not tried
+FEATURES_OF_A_PASS = 10  # with more features, a pass over the data takes longer and counts for more
 MEASURED = "measured"  # why a stage of a checkpoint is over
 
 
@@ -63,6 +64,11 @@ class Measured(NamedTuple):
     weights: Array
     features: Array
     passes: int
+
+
+def single_layer(size: int) -> LayerSizes:
+    """A layer with nothing above it."""
+    return (size,)
 
 
 @dataclass
@@ -100,21 +106,21 @@ class Judge:
     fit_params: dict[str, Any] = field(default_factory=dict)
     trials: dict[LayerSizes, Trial] = field(default_factory=dict)
 
-    def search(self, grid: Sequence[int], above: LayerSizes = ()) -> None:
+    def search(self, grid: Sequence[int], layers_of: Callable[[int], LayerSizes] = single_layer) -> None:
         """Try sizes of a coarse grid until larger ones are clearly worse, then sizes around the best one.
 
-        With `above`, these are sizes of a layer below layers of given sizes.
+        They are sizes of one layer; `layers_of` completes them by layers above or below, whose sizes are given.
         """
-        tried, n_worse = [], 0
+        tried: dict[LayerSizes, Trial] = {}
+        n_worse = 0
         for size in grid:
-            self._try((size, *above), [other for other in grid if other > size])
-            tried.append(size)
-            n_worse = n_worse + 1 if self._is_too_large(size, above) else 0
+            tried[size,] = self._try(layers_of(size), [other for other in grid if other > size])
+            n_worse = n_worse + 1 if is_too_large(size, tried) else 0
             if n_worse == ENOUGH_WORSE:
                 break
-        while sizes := halved_gaps(sorted(tried), self._best(above)):
-            self.try_all([(size, *above) for size in sizes])
-            tried += sizes
+        while tried and (sizes := halved_gaps(sorted(size for (size,) in tried), best_sizes(tried)[0])):
+            for size in sizes:
+                tried[size,] = self._try(layers_of(size), [other for other in sizes if other > size])
 
     def try_all(self, candidates: Sequence[LayerSizes]) -> None:
         """Measure each of the candidates."""
@@ -122,21 +128,13 @@ class Judge:
         for place, sizes in enumerate(ordered, start=1):
             self._try(sizes, [other[0] for other in ordered[place:]])
 
-    def _try(self, sizes: LayerSizes, later: Sequence[int]) -> None:
-        self.trials[sizes] = self.budget.measured(partial(self._measure, sizes))
-        if self.verbose:
-            self._print(sizes, later)
-
-    def _with(self, above: LayerSizes) -> dict[LayerSizes, Trial]:
-        return {sizes: trial for sizes, trial in self.trials.items() if sizes[1:] == above}
-
-    def _best(self, above: LayerSizes) -> int:
-        return best_sizes(self._with(above))[0]
-
-    def _is_too_large(self, size: int, above: LayerSizes) -> bool:
-        trials = self._with(above)
-        least = smallest_error(trials)
-        return size > least[0] and is_clearly_worse(trials[size, *above], trials[least])
+    def _try(self, sizes: LayerSizes, later: Sequence[int]) -> Trial:
+        """Measure a candidate, unless it was."""
+        if sizes not in self.trials:
+            self.trials[sizes] = self.budget.measured(partial(self._measure, sizes))
+            if self.verbose:
+                self._print(sizes, later)
+        return self.trials[sizes]
 
     # -------------------------------------------------------------------------------------- the fits
 
@@ -150,6 +148,7 @@ class Judge:
         predicted, learned = measured[:n_splits], measured[n_splits:]
         errors, weights = (np.array([getattr(one, name) for one in predicted]) for name in ("errors", "weights"))
         passes = sum(one.passes for one in predicted) + sum(one.passes for one in learned) / 2
+        passes *= max(1.0, sizes[0] / FEATURES_OF_A_PASS)
         return Trial(errors, weights, self._described(predicted, learned), passes, time.perf_counter() - began)
 
     def _described(self, predicted: Sequence[Measured], learned: Sequence[Measured]) -> Features:
@@ -184,6 +183,12 @@ class Judge:
             seconds = sum(later) * trial.seconds / sizes[0]  # a sweep takes time in proportion to the size
             line += f"; at most about {seconds:.0f} s for sizes up to {max(later)}"
         print(line, flush=True)
+
+
+def is_too_large(size: int, tried: Mapping[LayerSizes, Trial]) -> bool:
+    """Whether a size is clearly worse than a smaller one, which has the smallest error."""
+    least = smallest_error(tried)
+    return size > least[0] and is_clearly_worse(tried[size,], tried[least])
 
 
 def _all(fits: Sequence[Callable[[], Measured]], n_jobs: int | None) -> list[Measured]:

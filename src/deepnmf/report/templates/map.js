@@ -85,6 +85,7 @@ class SampleMap {
     const order = new Map();
     this.shade.forEach((shade, place) => (order.has(shade) ? order.get(shade).push(place) : order.set(shade, [place])));
     this.order = [...order].sort(([one], [other]) => Math.abs(one) - Math.abs(other));
+    this.medians = new Map(color.kind === "group" && this.isCrowded ? this.order.map(([group, places]) => [group, this.median(places)]) : []);
     this.drawLegend(color);
     this.redraw();
   }
@@ -161,10 +162,18 @@ class SampleMap {
   /** Where a point is on the canvas, in pixels. */
   position(place) {
     const points = data.map.points[this.layer];
+    return this.onCanvas(points[place], points[data.map.count + place]);
+  }
+
+  onCanvas(x, y) {
     const size = this.zoom * (Math.min(this.width, this.height) - 28);
-    const x = points[place] / 65535 - this.center[0];
-    const y = points[data.map.count + place] / 65535 - this.center[1];
-    return [this.width / 2 + x * size, this.height / 2 - y * size];
+    return [this.width / 2 + (x / 65535 - this.center[0]) * size, this.height / 2 - (y / 65535 - this.center[1]) * size];
+  }
+
+  /** The median of the points of a group, where its name is written. */
+  median(places) {
+    const points = data.map.points[this.layer];
+    return [0, data.map.count].map((start) => places.map((place) => points[start + place]).sort((one, other) => one - other)[places.length >> 1]);
   }
 
   get radius() {
@@ -219,9 +228,8 @@ class SampleMap {
     const taken = [];
     const focus = this.group ?? (this.hovered >= 0 ? data.map.groups[this.hovered] : null);
     const groups = this.order.filter(([group]) => group >= 0).sort(([one, own], [other, theirs]) => (other === focus) - (one === focus) || theirs.length - own.length);
-    for (const [group, places] of groups) {
-      const spots = places.map((place) => this.position(place));
-      const [x, y] = [0, 1].map((axis) => spots.map((spot) => spot[axis]).sort((one, other) => one - other)[spots.length >> 1]);
+    for (const [group] of groups) {
+      const [x, y] = this.onCanvas(...this.medians.get(group));
       const half = context.measureText(groupName(group)).width / 2 + 4;
       if (taken.some(([left, right, at]) => Math.abs(at - y) < 15 && x - half < right && x + half > left)) continue;
       if (x - half < 0 || x + half > this.width || y < 12 || y > this.height - 4) continue;

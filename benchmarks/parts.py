@@ -1,0 +1,173 @@
+"""Benchmarks that are measured a part at a time: `python -m benchmarks.NAME PART`, from the root of the repository.
+
+Every result is kept in `docs/benchmarks/.NAME.jsonl` as soon as it is made, so a part may be interrupted and goes on
+where it was; then `docs/benchmarks/NAME.md` is written from all that is kept.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.page import described, machine
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from deepnmf import HierarchyWarning
+
+FOLDER = Path("docs/benchmarks")
+
+Values = Mapping[str, Any]
+"""What was measured, by name."""
+Record = Mapping[str, Any]
+"""Values, and of which part, case, contender, seed and commit they are."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What `--quick` allows: few rows and few sweeps."""
+
+    rows: int | None = None
+    sweeps: int | None = None
+
+    def of(self, X):
+        """Return rows that are evenly spaced."""
+        return X if self.rows is None else X[:: -(-X.shape[0] // self.rows)]
+
+    @property
+    def params(self) -> dict[str, int]:
+        """Parameters that shorten a fit."""
+        if self.sweeps is None:
+            return {}
+        return {"max_iter": self.sweeps, "pretrain_max_iter": self.sweeps}
+
+
+QUICK = Limits(rows=150, sweeps=5)
+
+
+@dataclass(frozen=True)
+class Part(ABC):
+    """One part.
+
+    Parameters
+    ----------
+    title, text : str
+        The heading, and what is measured how.
+    cases : mapping
+        By name, whatever `measure` needs to know.
+    contenders : function of no arguments
+        The names of those that are compared.
+    measure : function of a case, a contender, a seed and limits
+        Returns what was measured.
+    """
+
+    title: str
+    text: str
+    cases: Mapping[str, Any]
+    contenders: Callable[[], Sequence[str]]
+    measure: Callable[[Any, str, int, Limits], Values]
+
+    @abstractmethod
+    def rendered(self, records: Sequence[Record]) -> str:
+        """Tables of all that was measured."""
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """All parts, and the page that they make.
+
+    Parameters
+    ----------
+    name, title, text : str
+        Of the module and its files, of the page, and what holds for all parts.
+    parts : mapping
+    """
+
+    name: str
+    title: str
+    text: str
+    parts: Mapping[str, Part]
+
+    def measured(self, part: str, options, kept: Sequence[Record]) -> Iterator[Record]:
+        """Yield one result after the other; those that are kept are not made again."""
+        known = {(one["part"], one["case"], one["contender"], one["seed"]) for one in kept}
+        limits = QUICK if options.quick else Limits()
+        chosen, compiled = self.parts[part], set()
+        for seed in range(options.seeds):
+            for case in options.names or chosen.cases:
+                for contender in options.models or chosen.contenders():
+                    if (part, case, contender, seed) not in known:
+                        with threadpool_limits(1):
+                            if contender not in compiled and not options.quick:  # seconds without those of compilation
+                                chosen.measure(chosen.cases[case], contender, seed, QUICK)
+                                compiled.add(contender)
+                            values = chosen.measure(chosen.cases[case], contender, seed, limits)
+                        made = {"part": part, "case": case, "contender": contender, "seed": seed}
+                        yield made | {"commit": commit(), "values": values}
+
+    def section(self, part: str, records: Sequence[Record]) -> str:
+        """The text and the tables of a part."""
+        seeds, commits = 1 + max(one["seed"] for one in records), dict.fromkeys(one["commit"] for one in records)
+        made = f"Made by `python -m benchmarks.{self.name} {part} --seeds {seeds}` at commit {', '.join(commits)}."
+        chosen = self.parts[part]
+        return f"## {chosen.title}\n\n{chosen.text}\n\n{made}\n\n{chosen.rendered(records)}"
+
+    def page(self, records: Sequence[Record]) -> str:
+        """The whole page."""
+        by_part = {part: [one for one in records if one["part"] == part] for part in self.parts}
+        sections = [self.section(part, of_part) for part, of_part in by_part.items() if of_part]
+        made = f"Made by `python -m benchmarks.{self.name}`, a part at a time. {machine()} {described()}"
+        return "\n\n".join([f"# {self.title}", made, self.text, *sections]) + "\n"
+
+    def kept(self, folder: Path = FOLDER) -> list[Record]:
+        """All results so far."""
+        file = folder / f".{self.name}.jsonl"
+        return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+    def main(self) -> None:
+        """Measure, keep every result as soon as it is made, and write the page."""
+        options = self._options()
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", HierarchyWarning)
+        if options.quick:
+            print(self.page(list(self.measured(options.part, options, []))))
+            return
+        kept = self.kept(options.folder)
+        for record in self.measured(options.part, options, list(kept)):
+            kept.append(record)
+            with (options.folder / f".{self.name}.jsonl").open("a") as lines:
+                lines.write(json.dumps(record) + "\n")
+            print(record["case"], record["contender"], record["seed"], record["values"], file=sys.stderr, flush=True)
+        (options.folder / f"{self.name}.md").write_text(self.page(kept))
+
+    def _options(self) -> argparse.Namespace:
+        parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{self.name}", description=__doc__)
+        parser.add_argument("part", choices=self.parts)
+        parser.add_argument("names", nargs="*", help="some of the cases of the part")
+        parser.add_argument("--seeds", type=int, default=5)
+        parser.add_argument("--models", type=_listed, help="some of the contenders, separated by semicolons")
+        parser.add_argument(
+            "--quick", action="store_true", help="few rows and sweeps; prints the page and keeps nothing"
+        )
+        parser.add_argument("--folder", type=Path, default=FOLDER, help="where the page is")
+        options = parser.parse_args()
+        unknown = set(options.names) - self.parts[options.part].cases.keys()
+        if unknown:
+            parser.error(f"unknown {', '.join(sorted(unknown))}; there are {', '.join(self.parts[options.part].cases)}")
+        return options
+
+
+def commit() -> str:
+    """The commit that is checked out."""
+    found = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
+    return found.stdout.strip()
+
+
+def _listed(text: str) -> list[str]:
+    return [name.strip() for name in text.split(";")]

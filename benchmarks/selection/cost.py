@@ -1,0 +1,96 @@
+"""What a search costs beside one fit of its largest candidate: processor seconds, and memory beside the data."""
+
+import tracemalloc
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from benchmarks.hierarchy.contenders import fitted
+from benchmarks.hierarchy.problems import REAL
+from benchmarks.page import table
+from benchmarks.selection.search import Part, only_select_layers, searched
+from scipy import sparse
+
+from deepnmf import NMF
+
+MISSING = 0.2
+
+
+@dataclass(frozen=True)
+class Case:
+    """Data, and ten candidates."""
+
+    read: Callable[[], Any]
+    sizes: Sequence[int]
+
+
+def faces_with_holes():
+    """Faces of which a fifth was not observed."""
+    X = REAL["cbcl"].read()
+    return np.where(np.random.default_rng(0).random(X.shape) < MISSING, np.nan, X)
+
+
+CASES = {
+    "dense: PIE, 2856 x 1024": Case(REAL["pie"].read, range(4, 41, 4)),
+    "sparse: BBC, tf-idf, 2225 x 9635": Case(REAL["bbc"].read, range(2, 21, 2)),
+    "NaN: CBCL, 2429 x 361, a fifth missing": Case(faces_with_holes, range(4, 41, 4)),
+}
+
+
+def measure(case, _, seed, limits):
+    """Time the search and the fit, then take their memory: of the largest candidate, since others need less."""
+    X, largest = limits.of(case.read()), max(case.sizes)
+    _, search_seconds = searched(NMF(), X, seed, limits, sizes=case.sizes, refit=False)
+    _, fit_seconds = fitted(NMF(largest, random_state=seed), X)
+    return {
+        "seconds": search_seconds,
+        "fit_seconds": fit_seconds,
+        "memory": peak(lambda: searched(NMF(), X, seed, limits, sizes=[largest], refit=False)) / size_of(X),
+        "fit_memory": peak(lambda: NMF(largest, random_state=seed).fit(X)) / size_of(X),
+        "size": size_of(X),
+    }
+
+
+def peak(run: Callable[[], Any]) -> int:
+    """The largest number of bytes that Python and NumPy have at one time, beside what there was."""
+    tracemalloc.start()
+    try:
+        run()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def size_of(X) -> int:
+    """The bytes of a matrix."""
+    return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if sparse.issparse(X) else X.nbytes
+
+
+def tables(records) -> str:
+    """Means over the seeds."""
+    rows = []
+    for case in dict.fromkeys(one["case"] for one in records):
+        of_case = [one["values"] for one in records if one["case"] == case]
+        search, fit, memory, fit_memory, size = (
+            np.mean([values[name] for values in of_case])
+            for name in ("seconds", "fit_seconds", "memory", "fit_memory", "size")
+        )
+        numbers = [f"{search:.1f}", f"{fit:.2f}", f"{search / fit:.1f}", f"{size / 2**20:.1f}", f"{memory:.1f}"]
+        rows.append([case, len(of_case), *numbers, f"{fit_memory:.1f}"])
+    head = ["seconds", "of one fit", "fits", "X, MB", "memory, X", "of one fit, X"]
+    return table(["data", "seeds", *head], rows)
+
+
+PART = Part(
+    title="Cost",
+    text=(
+        "A search among ten sizes with three splits, beside one plain fit of the largest: `fits` is the ratio of the processor seconds. For every size a search makes three fits that predict "
+        "hidden entries and two of halves of the rows for the stability. Memory is the peak of what Python and NumPy allocate beside X (tracemalloc), in units of the size of X, for one "
+        "worker."
+    ),
+    cases=CASES,
+    contenders=only_select_layers,
+    measure=measure,
+    tables=tables,
+)
