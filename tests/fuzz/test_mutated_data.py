@@ -17,7 +17,7 @@ from fuzz.reports import report_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits of memory are those of Linux")
 ROWS = 12
-FOREIGN = (".mat", ".h5ad")  # some damaged files crash SciPy, or make HDF5 run forever
+FOREIGN = (".mat", ".h5ad", ".h5mu")  # some damaged files crash SciPy, or make HDF5 run forever
 FORMATS = [suffix for suffix in SUFFIXES if suffix not in FOREIGN]
 
 
