@@ -39,9 +39,9 @@ def plot_hierarchy(
 ) -> "Figure":
     """Plot the hierarchy: the strongest features of the top layer above, the features that they are made of below.
 
-    A line is as wide as the share of a part in its whole, |Z[j, i]| times what part i adds to the data; parts of less
-    than 5 % are left out. Each feature has its own scale, from zero to its largest magnitude. Features are numbered
-    from 1.
+    A line is as wide as the share of a part in its whole, ``abs(Z[j, i])`` times what part i adds to the data; parts of
+    less than 5 % are left out. Each feature has its own scale, from zero to its largest magnitude. Features are
+    numbered from 1.
 
     Parameters
     ----------
