@@ -12,12 +12,17 @@ from deepnmf.datasets import make_hierarchy
 from deepnmf.engines import RowsInMemory, Workers
 from deepnmf.metrics import matched_cosine
 from deepnmf.objective import Divergence
-from deepnmf.solvers.layered_descent import LayeredDescent
-from deepnmf.solvers.layered_fits import CountsFit, SquaredFit, expected_rows
+from deepnmf.solvers.layer_steps import CountedCodes, SquaredCodes, expected_rows
+from deepnmf.solvers.layered_descent import LayeredDescent, LayeredLoss
+from deepnmf.solvers.layered_fits import CountsFit, SquaredFit
 from reference.hierarchy import best_codes, loss_of_codes, loss_of_data
 
 LOSSES = ["frobenius", "kullback-leibler"]
 every_loss = pytest.mark.parametrize("loss", LOSSES)
+BETWEEN_LAYERS = [((8, 4), "kullback-leibler"), ((10, 6, 3), "kullback-leibler")] + [
+    ((10, 6, 3), names)
+    for names in (("frobenius", "kullback-leibler"), ("kullback-leibler", "frobenius"), ("frobenius", "frobenius"))
+]
 
 
 def counts(n=60, p=24):
@@ -92,13 +97,15 @@ def test_weights_trade_what_layers_explain_for_each_other():
 
 
 @every_loss
-@pytest.mark.parametrize("sizes", [(8, 4), (10, 6, 3)])
-def test_the_loss_is_the_one_that_is_written_out(loss, sizes):
+@pytest.mark.parametrize(("sizes", "layer_loss"), BETWEEN_LAYERS)
+def test_the_loss_is_the_one_that_is_written_out_and_never_rises(loss, sizes, layer_loss):
     X = counts()
-    model = DeepNMF(sizes, beta_loss=loss, max_iter=1000, tol=1e-8, random_state=0).fit(X)
+    model = DeepNMF(sizes, beta_loss=loss, layer_loss=layer_loss, max_iter=1000, tol=1e-8, random_state=0).fit(X)
     factors, weights = model._learned.optimized(1.0)
     codes = optimized_codes(model, [model.encode(X, layer) for layer in range(len(sizes))])
-    assert model.loss_curve_[-1] == pytest.approx(loss_of_codes(X, codes, factors, weights, loss), rel=1e-3)
+    expected = loss_of_codes(X, codes, factors, weights, loss, layer_loss)
+    assert model.loss_curve_[-1] == pytest.approx(expected, rel=1e-3)
+    assert (np.diff(model.loss_curve_) <= 1e-9 * model.loss_curve_[0]).all()
 
 
 @pytest.mark.filterwarnings("ignore:Maximum number of iterations")
@@ -113,15 +120,17 @@ def test_the_weights_of_layers_are_relative_to_what_they_cost_after_the_pre_trai
 
 
 @every_loss
-@pytest.mark.parametrize("sizes", [(6, 3), (6, 4, 2)])
-def test_codes_of_a_row_are_the_best_ones_of_all_layers_together(loss, sizes):
+@pytest.mark.parametrize(
+    ("sizes", "layer_loss"), [((6, 3), "kullback-leibler"), *(((6, 4, 2), names) for _, names in BETWEEN_LAYERS[1:])]
+)
+def test_codes_of_a_row_are_the_best_ones_of_all_layers_together(loss, sizes, layer_loss):
     X = counts(60, 12)
-    model = DeepNMF(sizes, beta_loss=loss, random_state=0).fit(X)
+    model = DeepNMF(sizes, beta_loss=loss, layer_loss=layer_loss, random_state=0).fit(X)
     factors, weights = model._learned.optimized(1.0)
     found = optimized_codes(model, [model.encode(X[:8], layer) for layer in range(len(sizes))])
     for i, x in enumerate(X[:8]):
-        _, best = best_codes(x, factors, weights, loss)
-        own = loss_of_codes(x[None], [H[i : i + 1] for H in found], factors, weights, loss)
+        _, best = best_codes(x, factors, weights, loss, layer_loss)
+        own = loss_of_codes(x[None], [H[i : i + 1] for H in found], factors, weights, loss, layer_loss)
         assert own <= best * (1 + 1e-5) + 1e-4
 
 
@@ -140,7 +149,7 @@ def test_a_sweep_is_one_pass_over_the_data(fit):
     factors = [rng.random((8, 24)), rng.random((6, 8)), rng.random((3, 6))]
     with Workers() as workers:
         engine = CountingEngine(X, workers)
-        descent = LayeredDescent(engine, fit, (0.1, 0.1))
+        descent = LayeredDescent(engine, LayeredLoss(fit, (CountedCodes(), SquaredCodes()), (0.1, 0.1)))
         state = descent.advance(descent.start(rng.random((60, 17)), factors))
         engine.n_passes = 0
         descent.advance(state)
@@ -194,8 +203,8 @@ def test_rows_of_given_sums_that_have_carried_counts_are_optimal_under_weights()
 
 @every_loss
 def test_a_saved_model_goes_on_where_it_was(loss, tmp_path):
-    X = data()
-    model = DeepNMF((8, 4), beta_loss=loss, random_state=0).fit(X)
+    X, between = data(), ("kullback-leibler", "frobenius")
+    model = DeepNMF((8, 4, 2), beta_loss=loss, layer_loss=between, random_state=0).fit(X)
     model.partial_fit(X[:30])
     model.save(tmp_path / "model.safetensors")
     restored = load(tmp_path / "model.safetensors")
@@ -252,6 +261,8 @@ def test_weighted_divergences_never_rise(beta, theta):
         (DeepNMF((8, 4), layer_weights=(1, 0)), "layer_weights must be above 0"),
         (DeepNMF((8, 4), explains="data", layer_weights=(1, 0)), "layer_weights must end with a weight above 0"),
         (DeepNMF((8, 4), beta_loss=0.5), "needs explains='data'"),
+        (DeepNMF((8, 4), layer_loss=("frobenius", "frobenius")), "layer_loss must be one of"),
+        (DeepNMF((8, 4), layer_loss=["squared"]), "layer_loss must be one of"),
         (SparseDeepNMF((8, 4), penalty="L", layer_weights=(1, 1)), "a chain without penalties"),
         (SparseDeepNMF((8, 4), activation="square", layer_weights=(1, 1)), "a chain without activation"),
     ],

@@ -96,25 +96,25 @@ def beta_arguments(rng, dtype):
     return X, weights, D, H, 1.3, (0.1, 0.2), 1e-7, 3
 
 
-def upper_layers(rng, dtype):
+def upper_layers(rng, dtype, squared):
     factors = [rng.random(shape) for shape in ((6, 25), (4, 6), (3, 4))]
-    return UpperLayers.of(factors, (0.5, 0.3), np.dtype(dtype))
+    return UpperLayers.of(factors, (0.5, 0.3), squared, np.dtype(dtype))
 
 
-def layers_arguments(rng, dtype):
+def layers_arguments(rng, dtype, squared=(False, False)):
     _, G, F = quadratic(rng, 40, 6, dtype)
     G[2] = G[:, 2] = 0
-    return rng.random((40, 13)).astype(dtype), F, G, upper_layers(rng, dtype), 3
+    return rng.random((40, 13)).astype(dtype), F, G, upper_layers(rng, dtype, squared), 3
 
 
-def layers_of_counts_arguments(rng, dtype):
+def layers_of_counts_arguments(rng, dtype, squared=(False, False)):
     X, weights = observed(rng, dtype)
     features = rng.random((25, 6)).astype(dtype)
     return (
         rng.random((40, 13)).astype(dtype),
         Entries(X.indptr, X.indices, X.data, weights),
         CodesProblem(features, features.sum(axis=0), 0.0, 0.0, 1e-7),
-        upper_layers(rng, dtype),
+        upper_layers(rng, dtype, squared),
         3,
     )
 
@@ -155,6 +155,17 @@ def test_a_kernel_and_its_plain_twin_agree(kernel, dtype):
     ]
     for one, other in [*zip(found, expected, strict=True), *changed_in_place]:
         assert_close(one, other, dtype)
+
+
+@pytest.mark.parametrize("kernel", [descend_layers, descend_layers_of_counts])
+@pytest.mark.parametrize("squared", [(True, False), (False, True), (True, True)])
+def test_layers_of_squared_errors_and_their_plain_twins_agree(kernel, squared):
+    arguments = ARGUMENTS[kernel](np.random.default_rng(0), np.float64, squared)
+    given, given_plainly = copied(arguments), copied(arguments)
+    kernel(*given)
+    TWINS[kernel](*given_plainly)
+    assert_close(given[0], given_plainly[0], np.float64)
+    assert not np.allclose(given[0], arguments[0])
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -11,21 +11,29 @@ def kullback_leibler(X, Y):
     return float(np.sum(np.where(X > 0, X * np.log(np.where(X > 0, X, 1) / Y), 0) - X + Y))
 
 
-def loss_of_codes(X, codes, factors, weights, loss="frobenius"):
-    """d(X | H_1 Z_1) + Σ λ_l KL(H_{l-1} | H_l Z_l + ε)."""
-    model = codes[0] @ factors[0]
-    fit = 0.5 * np.sum((X - model) ** 2) if loss == "frobenius" else kullback_leibler(X, model + 1e-12)
-    pairs = zip(codes[:-1], codes[1:], factors[1:], weights, strict=True)
-    return fit + sum(weight * kullback_leibler(below, H @ Z + FLOOR) for below, H, Z, weight in pairs)
+def half_squared_error(X, Y):
+    """½‖X - Y‖²."""
+    return 0.5 * float(np.sum((X - Y) ** 2))
 
 
-def best_codes(x, factors, weights, loss="frobenius"):
+DIVERGENCES = {"frobenius": half_squared_error, "kullback-leibler": kullback_leibler}
+
+
+def loss_of_codes(X, codes, factors, weights, loss="frobenius", layer_loss="kullback-leibler"):
+    """d(X | H_1 Z_1) + Σ λ_l d_l(H_{l-1} | H_l Z_l + ε)."""
+    fit = DIVERGENCES[loss](X, codes[0] @ factors[0] + (0 if loss == "frobenius" else 1e-12))
+    names = (layer_loss,) * len(weights) if isinstance(layer_loss, str) else layer_loss
+    upper = zip(names, codes[:-1], codes[1:], factors[1:], weights, strict=True)
+    return fit + sum(weight * DIVERGENCES[name](below, H @ Z + FLOOR) for name, below, H, Z, weight in upper)
+
+
+def best_codes(x, factors, weights, loss="frobenius", layer_loss="kullback-leibler"):
     """The codes of one row, all layers together, by L-BFGS in the logarithms of the codes."""
     edges = np.cumsum([len(Z) for Z in factors])[:-1]
 
     def value(logarithms):
         codes = [part[None] for part in np.split(np.exp(logarithms), edges)]
-        return loss_of_codes(x[None], codes, factors, weights, loss)
+        return loss_of_codes(x[None], codes, factors, weights, loss, layer_loss)
 
     n_codes = sum(len(Z) for Z in factors)
     found = minimize(

@@ -1,9 +1,10 @@
 """Coordinate descent on the codes of all layers of a row, of which each explains the codes of the layer below it.
 
 The problem of a row is convex in all its codes together: the fit of h_1 to the data, squared or Kullback-Leibler, plus
-Σ_l λ_l KL(h_{l-1} | h_l Z_l + ε). A coordinate has slope s and curvature b > 0, and moves by a Newton step that never
-passes the minimum: where s < 0 in h itself, in which the slope is concave, h ← h - s/b; where s > 0 in 1/h, in which it
-is convex, h ← h·hb/(hb + s).
+Σ_l λ_l d_l(h_{l-1} | h_l Z_l + ε), of which each is squared or Kullback-Leibler too. A coordinate has slope s and
+curvature b > 0. Where all that it belongs to is squared, it moves to its minimum; elsewhere by a Newton step that never
+passes it: where s < 0 in h itself, in which the slope is concave, h ← h - s/b; where s > 0 in 1/h, in which it is
+convex, h ← h·hb/(hb + s).
 """
 
 from itertools import pairwise
@@ -17,17 +18,21 @@ from deepnmf.kernels.poisson import CodesProblem, Entries
 
 
 class UpperLayers(NamedTuple):
-    """Z_2..Z_m one after the other in one array, the sizes of all layers, and λ_2..λ_m."""
+    """Z_2..Z_m one after the other in one array, the sizes of all layers, λ_2..λ_m, and which d_l are squared."""
 
     factors: Array
     sizes: Array
     weights: Array
+    squared: Array
 
     @classmethod
-    def of(cls, factors: list[Array], weights: tuple[float, ...], dtype: np.dtype[Any]) -> "UpperLayers":
+    def of(
+        cls, factors: list[Array], weights: tuple[float, ...], squared: list[bool], dtype: np.dtype[Any]
+    ) -> "UpperLayers":
         """From all factors Z_1..Z_m, of which the first belongs to the data."""
         flat = np.concatenate([Z.ravel() for Z in factors[1:]]).astype(dtype)
-        return cls(flat, np.array([len(Z) for Z in factors]), np.array(weights, dtype=dtype))
+        sizes = np.array([len(Z) for Z in factors])
+        return cls(flat, sizes, np.array(weights, dtype=dtype), np.array(squared))
 
     def matrices(self) -> list[Array]:
         """Z_2..Z_m as matrices."""
@@ -39,7 +44,7 @@ class UpperLayers(NamedTuple):
 
 
 def descend_layers(H: Array, F: Array, G: Array, upper: UpperLayers, n_passes: int, tol: float = 0.0) -> None:
-    """Lower ½<H_1 G, H_1> - <F, H_1> + Σ_l λ_l KL(H_{l-1} | H_l Z_l + ε) in place, row by row.
+    """Lower ½<H_1 G, H_1> - <F, H_1> + Σ_l λ_l d_l(H_{l-1} | H_l Z_l + ε) in place, row by row.
 
     H has the codes of all layers side by side. A row stops after a pass that changes no code by more than `tol` times
     the largest code of its layer.
@@ -62,7 +67,7 @@ def descend_layers_plainly(H: Array, F: Array, G: Array, upper: UpperLayers, n_p
     moving = np.arange(len(H))
     for _ in range(n_passes):
         layers = _split(H[moving], upper.sizes)
-        moved = _quadratic_pass(layers[0], F[moving], G, _models(layers, upper)[0], upper.weights[0])
+        moved = _quadratic_pass(layers[0], F[moving], G, Prior.of(layers, upper, 0))
         moved = np.maximum(moved, _upper_pass(layers, upper))
         H[moving] = np.hstack(layers)
         moving = moving[moved > tol]
@@ -79,8 +84,8 @@ def descend_layers_of_counts_plainly(
         for _ in range(n_passes):
             layers = _split(H[i : i + 1], upper.sizes)
             model = layers[0] @ own + problem.epsilon
-            prior = _models(layers, upper)[0], upper.weights[0]
-            moved = _counts_pass(layers[0], (weights * x)[None], model, own, price, 1.0, *prior)
+            prior = Prior.of(layers, upper, 0)
+            moved = _counts_pass(layers[0], (weights * x)[None], model, own, price, 1.0, prior)
             moved = np.maximum(moved, _upper_pass(layers, upper))
             H[i] = np.hstack(layers)[0]
             if moved[0] <= tol:
@@ -95,42 +100,78 @@ def _models(layers: list[Array], upper: UpperLayers) -> list[Array]:
     return [codes @ Z + FLOOR for codes, Z in zip(layers[1:], upper.matrices(), strict=True)]
 
 
-def _quadratic_pass(H: Array, F: Array, G: Array, model: Array, weight: float) -> Array:
+class Prior(NamedTuple):
+    """What the layer above makes of the codes of a layer, with its weight."""
+
+    model: Array
+    weight: float
+    squared: bool
+
+    @classmethod
+    def of(cls, layers: list[Array], upper: UpperLayers, layer: int) -> "Prior":
+        """That of a layer below the top."""
+        return cls(_models(layers, upper)[layer], upper.weights[layer], upper.squared[layer])
+
+    def added(self, k: int, code: Array, slope: Array, step: Array) -> tuple[Array, Array]:
+        """Slope and step of a code, with those of the prior."""
+        if self.squared:
+            return slope + self.weight * (code - self.model[:, k]), step + self.weight * code
+        return slope + self.weight * np.log(code / self.model[:, k]), step + self.weight
+
+
+def _quadratic_pass(H: Array, F: Array, G: Array, prior: Prior) -> Array:
     before = H.copy()
     for k, curvature in enumerate(np.diag(G)):
         pull = F[:, k] - H @ G[k] + curvature * H[:, k]
         code = H[:, k]
+        if prior.squared:
+            H[:, k] = np.maximum((pull + prior.weight * prior.model[:, k]) / (curvature + prior.weight), SMALLEST)
+            continue
         if curvature > 0:
-            code = np.where(pull > 0, np.maximum(code, np.minimum(model[:, k], pull / curvature)), code)
-        slope = curvature * code - pull + weight * np.log(code / model[:, k])
-        H[:, k] = _moved_plainly(code, slope, curvature * code + weight)
+            code = np.where(pull > 0, np.maximum(code, np.minimum(prior.model[:, k], pull / curvature)), code)
+        H[:, k] = _moved_plainly(code, *prior.added(k, code, curvature * code - pull, curvature * code))
     return np.asarray(np.abs(H - before).max(axis=1) / H.max(axis=1))
 
 
 def _upper_pass(layers: list[Array], upper: UpperLayers) -> Array:
     moved = np.zeros(len(layers[0]))
     for layer, Z in enumerate(upper.matrices(), 1):
-        models = _models(layers, upper)
-        prior = (models[layer], upper.weights[layer]) if layer < len(models) else (None, 0.0)
-        own = _counts_pass(
-            layers[layer], layers[layer - 1], models[layer - 1], Z, Z.sum(axis=1), upper.weights[layer - 1], *prior
-        )
+        prior = Prior.of(layers, upper, layer) if layer + 1 < len(layers) else None
+        model, weight = _models(layers, upper)[layer - 1], upper.weights[layer - 1]
+        if upper.squared[layer - 1]:
+            own = _squares_pass(layers[layer], layers[layer - 1], model, Z, weight, prior)
+        else:
+            own = _counts_pass(layers[layer], layers[layer - 1], model, Z, Z.sum(axis=1), weight, prior)
         moved = np.maximum(moved, own)
     return moved
 
 
 def _counts_pass(
-    H: Array, X: Array, model: Array, Z: Array, price: Array, own_weight: float, prior: Array | None,
-    prior_weight: float,
-) -> Array:  # fmt: skip
+    H: Array, X: Array, model: Array, Z: Array, price: Array, own_weight: float, prior: Prior | None
+) -> Array:
     before = H.copy()
     for k, z in enumerate(Z):
         code = H[:, k]
         slope = own_weight * (price[k] - (X / model) @ z)
         step = own_weight * ((X / model**2) @ z**2) * code
-        if prior is not None:
-            slope, step = slope + prior_weight * np.log(code / prior[:, k]), step + prior_weight
-        new = _moved_plainly(code, slope, step)
+        new = _moved_plainly(code, *(prior.added(k, code, slope, step) if prior else (slope, step)))
+        model += np.outer(new - code, z)
+        H[:, k] = new
+    return np.asarray(np.abs(H - before).max(axis=1) / H.max(axis=1))
+
+
+def _squares_pass(H: Array, X: Array, model: Array, Z: Array, own_weight: float, prior: Prior | None) -> Array:
+    before = H.copy()
+    for k, z in enumerate(Z):
+        code = H[:, k]
+        curvature = own_weight * (z @ z)
+        slope, step = own_weight * ((model - X) @ z), curvature * code
+        slope, step = prior.added(k, code, slope, step) if prior else (slope, step)
+        if prior is None or prior.squared:
+            curvature += prior.weight if prior else 0
+            new = np.maximum(code - slope / curvature, SMALLEST) if curvature > 0 else code
+        else:
+            new = _moved_plainly(code, slope, step)
         model += np.outer(new - code, z)
         H[:, k] = new
     return np.asarray(np.abs(H - before).max(axis=1) / H.max(axis=1))

@@ -13,7 +13,7 @@ PULL, CURVATURE, CODE, CHANGED, LARGEST, MOVED = range(6)  # rows of the room of
 
 
 @CompiledLoop
-def descend_all_layers(H, F, G, factors, sizes, weights, n_passes, tol):
+def descend_all_layers(H, F, G, factors, sizes, weights, squared, n_passes, tol):
     """All passes under squared error, block by block; rows of a block are side by side, for loops over them."""
     first, width = sizes[0], H.shape[1]
     codes, models = np.ones((width, BLOCK), H.dtype), np.ones((width - sizes[-1], BLOCK), H.dtype)
@@ -30,8 +30,8 @@ def descend_all_layers(H, F, G, factors, sizes, weights, n_passes, tol):
         _fill_models(codes, factors, sizes, models)
         for _ in range(n_passes):
             _begin_pass(room)
-            _descend_quadratic(codes, targets, G, models, weights[0], room, logs)
-            _descend_upper(codes, factors, sizes, weights, models, room, logs)
+            _descend_quadratic(codes, targets, G, models, weights[0], squared[0], room, logs)
+            _descend_upper(codes, factors, sizes, weights, squared, models, room, logs)
             if _written(H, start, count, codes, room, tol, stopped) == count:
                 break
         _write(H, start, count, codes, stopped)
@@ -39,8 +39,8 @@ def descend_all_layers(H, F, G, factors, sizes, weights, n_passes, tol):
 
 @CompiledLoop
 def descend_all_layers_of_counts(
-    H, indptr, columns, values, entry_weights, weighted, features, sums, epsilon, factors, sizes, weights, n_passes,
-    tol
+    H, indptr, columns, values, entry_weights, weighted, features, sums, epsilon, factors, sizes, weights, squared,
+    n_passes, tol
 ):  # fmt: skip
     """The same for counts, where the first layer has entries of its own in each row."""
     first, width = sizes[0], H.shape[1]
@@ -70,9 +70,9 @@ def descend_all_layers_of_counts(
                 padded = _fill_row(values[begin:end], h, sums, epsilon, x, own, model, price)
                 if weighted:
                     _weigh(entry_weights[begin:end], x, own, price)
-                _descend_row(h, prior, weights[0], x[:padded], own, model, price, room, s)
+                _descend_row(h, prior, weights[0], squared[0], x[:padded], own, model, price, room, s)
             _end_layer(room)
-            _descend_upper(codes, factors, sizes, weights, models, room, logs)
+            _descend_upper(codes, factors, sizes, weights, squared, models, room, logs)
             if _written(H, start, count, codes, room, tol, stopped) == count:
                 break
         _write(H, start, count, codes, stopped)
@@ -106,7 +106,7 @@ def _weigh(entry_weights, x, own, price):
 
 
 @inlined_loop
-def _descend_row(h, prior, weight, x, own, model, price, room, s):
+def _descend_row(h, prior, weight, squared, x, own, model, price, room, s):
     """One pass over h_1 of one row of counts, with the layer above; what a code moves is added to X̂ at the next one."""
     count = len(x) - len(x) % LANES  # nothing is left over, and the compiler now knows it
     none = weight - weight
@@ -122,8 +122,8 @@ def _descend_row(h, prior, weight, x, own, model, price, room, s):
             pull += part
             curvature += part * ratio
         old = h[k]
-        slope = price[k] - pull + weight * np.log(old / prior[k])
-        new = _moved(old, slope, curvature * old + weight)
+        slope = price[k] - pull + weight * (old - prior[k] if squared else np.log(old / prior[k]))
+        new = _moved(old, slope, curvature * old + weight * (old if squared else 1))
         h[k] = new
         change, before = new - old, k
         room[CHANGED, s] = max(room[CHANGED, s], abs(change))
@@ -148,7 +148,7 @@ def _fill_models(codes, factors, sizes, models):
 
 
 @inlined_loop
-def _descend_quadratic(codes, targets, G, models, weight, room, logs):
+def _descend_quadratic(codes, targets, G, models, weight, squared, room, logs):
     """One pass over h_1 under squared error, with the layer above."""
     order = len(targets)
     pull = room[PULL]
@@ -164,6 +164,10 @@ def _descend_quadratic(codes, targets, G, models, weight, room, logs):
             g = G[k, j]
             for s in range(BLOCK):
                 pull[s] -= g * codes[j, s]
+        if squared:
+            for s in range(BLOCK):
+                _place(codes, k, s, (pull[s] + weight * models[k, s]) / (curvature + weight), room)
+            continue
         for s in range(BLOCK):
             code = codes[k, s]
             if curvature > 0:  # the minimum is not below the smaller one of model and unpenalized minimum
@@ -179,13 +183,14 @@ def _descend_quadratic(codes, targets, G, models, weight, room, logs):
 
 
 @inlined_loop
-def _descend_upper(codes, factors, sizes, weights, models, room, logs):
+def _descend_upper(codes, factors, sizes, weights, squared, models, room, logs):
     """One pass over the codes of every layer above the first; their models are kept up to date."""
     at, start = 0, 0
     pull, curvature, change, one = room[PULL], room[CURVATURE], room[CODE], codes.dtype.type(1)
     for layer in range(1, len(sizes)):
         below, size, weight, top = sizes[layer - 1], sizes[layer], weights[layer - 1], layer + 1 == len(sizes)
-        above = weight if top else weights[layer]
+        above = weight - weight if top else weights[layer]
+        own_squared, above_squared = squared[layer - 1], top or squared[layer]
         for k in range(size):
             row, own, price = start + k * below, at + below + k, codes.dtype.type(0)
             for s in range(BLOCK):
@@ -193,6 +198,11 @@ def _descend_upper(codes, factors, sizes, weights, models, room, logs):
                 curvature[s] = 0
             for j in range(below):
                 z = factors[row + j]
+                if own_squared:
+                    for s in range(BLOCK):
+                        pull[s] += z * (codes[at + j, s] - models[at + j, s])
+                        curvature[s] += z * z
+                    continue
                 price += z
                 if z > 0:
                     for s in range(BLOCK):
@@ -200,17 +210,24 @@ def _descend_upper(codes, factors, sizes, weights, models, room, logs):
                         ratio = z * codes[at + j, s] * inverse
                         pull[s] += ratio
                         curvature[s] += ratio * z * inverse
-            if not top:
+            if not above_squared:
                 for s in range(BLOCK):
                     logs[0, s] = codes[own, s] / models[own, s]
                 _take_logs(logs)
             for s in range(BLOCK):
                 code = codes[own, s]
-                slope, step = weight * (price - pull[s]), weight * curvature[s] * code
+                slope, bend = weight * (price - pull[s]), weight * curvature[s]
+                if not above_squared:
+                    _move(codes, own, s, code, slope + above * logs[0, s], bend * code + above, room)
+                    change[s] = codes[own, s] - code
+                    continue
                 if not top:
-                    slope += above * logs[0, s]
-                    step += above
-                _move(codes, own, s, code, slope, step, room)
+                    slope += above * (code - models[own, s])
+                    bend += above
+                if own_squared:
+                    _place(codes, own, s, code - slope / bend if bend > 0 else code, room)
+                else:
+                    _move(codes, own, s, code, slope, bend * code, room)
                 change[s] = codes[own, s] - code
             for j in range(below):
                 z = factors[row + j]
@@ -225,7 +242,12 @@ def _descend_upper(codes, factors, sizes, weights, models, room, logs):
 @inlined_loop
 def _move(codes, k, s, code, slope, step, room):
     """Move a code, and note how far."""
-    new = _moved(code, slope, step)
+    _place(codes, k, s, _moved(code, slope, step), room)
+
+
+@inlined_loop
+def _place(codes, k, s, new, room):
+    new = max(new, codes.dtype.type(SMALLEST))
     room[CHANGED, s] = max(room[CHANGED, s], abs(new - codes[k, s]))
     room[LARGEST, s] = max(room[LARGEST, s], new)
     codes[k, s] = new

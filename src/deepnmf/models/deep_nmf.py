@@ -1,7 +1,7 @@
 """Our own model: parts, and wholes that are made of them."""
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from deepnmf.checks import layer_sizes
 from deepnmf.models.factorization import Factorization
@@ -17,14 +17,14 @@ RELATIVE_WEIGHT = 0.3  # of a layer, beside the layer that it explains: docs/dec
 class DeepNMF(Factorization):
     """Parts, and wholes that are made of them: every layer is nonnegative and explains the codes of the layer below.
 
-    d(X | H_1 Z_1) + Σ_{l>1} λ_l KL(H_{l-1} | H_l Z_l), minimized in all codes and factors together after a pre-training
-    layer by layer. The first layer describes the data as well as an `NMF` of its size. A layer above learns which of
-    the features below occur together. In the published chains X ≈ H_m Z_m ··· Z_1 only the top layer describes the
-    data, and the upper factors mostly select single features instead of combining them.
+    d(X | H_1 Z_1) + Σ_{l>1} λ_l d_l(H_{l-1} | H_l Z_l), minimized in all codes and factors together after a
+    pre-training layer by layer. The first layer describes the data as well as an `NMF` of its size. A layer above
+    learns which of the features below occur together. In the published chains X ≈ H_m Z_m ··· Z_1 only the top layer
+    describes the data, and the upper factors mostly select single features instead of combining them.
 
     Codes count in units of their root mean square after the pre-training, so that a part that is small in the data
-    matters to its wholes as much as a large one. The Kullback-Leibler divergence between layers lets a part vary in
-    proportion to what its wholes predict of it.
+    matters to its wholes as much as a large one. The Kullback-Leibler divergence between layers, d_l by default, lets a
+    part vary in proportion to what its wholes predict of it.
 
     Parameters
     ----------
@@ -38,6 +38,9 @@ class DeepNMF(Factorization):
         of the losses after the pre-training: with (1, 0.3) the second layer then costs 0.3 of what the first one
         costs. None is 0.3 for the second layer, and for a layer above it so much that a code it explains costs 0.3 of
         what a code costs in the layer below: 0.3^(l-1) r_{l-1}/r_1. With ``explains="data"`` None is 1 for every layer.
+    layer_loss : {"kullback-leibler", "frobenius"} or sequence of these, default="kullback-leibler"
+        d_2..d_m, with ``explains="codes"``: how the layers above the first are compared with the codes below them; one
+        for all, or one for each of these layers. "frobenius" is half the squared error.
     {beta_loss}
     {init}
     {max_iter}
@@ -91,7 +94,10 @@ class DeepNMF(Factorization):
     [1.0, 1.0]
     """
 
-    _parameter_constraints: ClassVar[Constraints] = {"explains": [one_of("codes", "data")]}
+    _parameter_constraints: ClassVar[Constraints] = {
+        "explains": [one_of("codes", "data")],
+        "layer_loss": [one_of("kullback-leibler", "frobenius"), list, tuple],
+    }
 
     def __init__(
         self,
@@ -99,6 +105,7 @@ class DeepNMF(Factorization):
         *,
         explains: Literal["codes", "data"] = "codes",
         layer_weights: Sequence[float] | None = None,
+        layer_loss: str | Sequence[str] = "kullback-leibler",
         beta_loss: float | str = "frobenius",
         init: Init = None,
         max_iter: int = 200,
@@ -114,6 +121,7 @@ class DeepNMF(Factorization):
         self.layer_sizes = layer_sizes
         self.explains = explains
         self.layer_weights = layer_weights
+        self.layer_loss = layer_loss
         self.beta_loss = beta_loss
         self.init = init
         self.max_iter = max_iter
@@ -130,20 +138,20 @@ class DeepNMF(Factorization):
         sizes = layer_sizes(self.layer_sizes)
         explains_data = self.explains == "data" or len(sizes) == 1
         default = (1.0,) * len(sizes) if explains_data else falling_weights(sizes, RELATIVE_WEIGHT)
-        kind: type[ChainProblem | HierarchyProblem] = ChainProblem if explains_data else HierarchyProblem
-        return kind(
-            sizes=self.layer_sizes,
-            layer_weights=default if self.layer_weights is None else self.layer_weights,
-            loss=loss_of(self.beta_loss),
-            nonnegative=True,
-            init=self.init,
-            random_state=self.random_state,
-            pretraining=Layerwise(self.pretrain_max_iter, self.pretrain_tol),
-            max_iter=self.max_iter,
-            tol=self.tol,
-            output_layer=self.output_layer,
-            keep_codes=self.keep_codes,
-        )
+        shared: dict[str, Any] = {
+            "sizes": self.layer_sizes,
+            "layer_weights": default if self.layer_weights is None else self.layer_weights,
+            "loss": loss_of(self.beta_loss),
+            "nonnegative": True,
+            "init": self.init,
+            "random_state": self.random_state,
+            "pretraining": Layerwise(self.pretrain_max_iter, self.pretrain_tol),
+            "max_iter": self.max_iter,
+            "tol": self.tol,
+            "output_layer": self.output_layer,
+            "keep_codes": self.keep_codes,
+        }
+        return ChainProblem(**shared) if explains_data else HierarchyProblem(layer_loss=self.layer_loss, **shared)
 
 
 def falling_weights(sizes: Sequence[int], weight: float) -> tuple[float, ...]:

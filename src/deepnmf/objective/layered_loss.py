@@ -1,7 +1,8 @@
-"""The loss of a layer that explains the codes below it, as in `DeepNMF`.
+"""The losses of a layer that explains the codes below it, as in `DeepNMF`.
 
-A hierarchy minimizes d(X | H_1 Z_1) + Σ_{l>1} λ_l KL(H_{l-1} | H_l Z_l + ε). Codes have a root mean square of about
-one, and ε keeps the loss finite where a layer predicts nothing.
+A hierarchy minimizes d(X | H_1 Z_1) + Σ_{l>1} λ_l d_l(H_{l-1} | H_l Z_l + ε), where d_l is the Kullback-Leibler
+divergence or half the squared error. Codes have a root mean square of about one, and ε keeps the loss finite where a
+layer predicts nothing.
 """
 
 import numpy as np
@@ -10,17 +11,32 @@ from deepnmf.arrays import Array
 from deepnmf.kernels.layered_loops import FLOOR
 
 
-def fit_to_codes(V: Array, H: Array, Z: Array) -> tuple[float, Array]:
+def counted_fit(V: Array, H: Array, Z: Array) -> tuple[float, tuple[Array, ...]]:
     """KL(V | H Z + ε), and Hᵀ(V/(H Z + ε)): times Z, the part of V that each entry of Z is expected to have carried.
 
     Examples
     --------
     >>> import numpy as np
     >>> H, Z = np.array([[2.0]]), np.array([[1.0, 3.0]])
-    >>> value, pull = fit_to_codes(H @ Z, H, Z)
+    >>> value, (pull,) = counted_fit(H @ Z, H, Z)
     >>> round(value, 6), pull.round(3)
     (0.0, array([[2., 2.]]))
     """
     model = H @ Z + H.dtype.type(FLOOR)
     ratio = V / model
-    return float(np.sum(V * np.log(ratio) - V + model, dtype=np.float64)), H.T @ ratio
+    return float(np.sum(V * np.log(ratio) - V + model, dtype=np.float64)), (H.T @ ratio,)
+
+
+def squared_fit(V: Array, H: Array, Z: Array) -> tuple[float, tuple[Array, ...]]:
+    """½‖V - H Z - ε‖², and Hᵀ(V - ε) and HᵀH, from which the best Z follows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> H, Z = np.array([[2.0]]), np.array([[1.0, 3.0]])
+    >>> value, (M, K) = squared_fit(H @ Z + 1, H, Z)
+    >>> round(value, 3), M.round(3), K
+    (1.0, array([[ 6., 14.]]), array([[4.]]))
+    """
+    V = V - H.dtype.type(FLOOR)
+    return 0.5 * float(np.sum(np.square(V - H @ Z), dtype=np.float64)), (H.T @ V, H.T @ H)

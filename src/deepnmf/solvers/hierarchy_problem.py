@@ -16,22 +16,24 @@ from deepnmf.objective import Chain, CodePenalty, Known, Objective
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.solvers.descent import ROUNDING
 from deepnmf.solvers.divergence_loss import BetaDivergence, loss_of
+from deepnmf.solvers.layer_steps import CodesFit, CountedCodes, SquaredCodes
 from deepnmf.solvers.layered_descent import (
     LayeredDescent,
+    LayeredLoss,
     LayeredState,
     Stacked,
     encoded,
     learn_layered_batch,
 )
-from deepnmf.solvers.layered_fits import CountsFit, DataFit, SquaredFit
-from deepnmf.solvers.layered_memory import CountedMemory, LayeredMemory
+from deepnmf.solvers.layered_fits import CountsFit, SquaredFit
+from deepnmf.solvers.layered_memory import LayeredMemories, LayeredMemory
 from deepnmf.solvers.learned import LinearChain
 from deepnmf.solvers.loop import History, Run, minimize
 from deepnmf.solvers.losses import FROBENIUS, Loss
 from deepnmf.solvers.pretraining import LayerwisePlan
 from deepnmf.solvers.problem import BoundProblem, Fit, Problem, Start
 
-KULLBACK_LEIBLER = loss_of("kullback-leibler")
+CODES_FITS: dict[str, CodesFit] = {fit.name: fit for fit in (CountedCodes(), SquaredCodes())}
 LEAST_CODE = 1e-6  # beside a root mean square of one, where codes are the data of the next layer
 LEAST_SCALE = 1e-3  # of what the features of a layer add on average: what is rounding must not look like a part
 NEGLIGIBLE = 1e-5  # a code that is handed out as 0
@@ -46,9 +48,12 @@ class LayeredChain(LinearChain):
     ----------
     weights : tuple of float
         λ_2..λ_m, in the units of the data.
+    layer_loss : tuple of str
+        The names of d_2..d_m.
     """
 
     weights: tuple[float, ...]
+    layer_loss: tuple[str, ...]
 
     def encode(self, engine: Engine, layer: int) -> Array:
         """Codes of a layer, from the problem of all layers."""
@@ -57,7 +62,8 @@ class LayeredChain(LinearChain):
     def encode_layers(self, engine: Engine) -> list[Array]:
         """Codes of all layers, in units of what each adds to the data."""
         factors, weights = self.optimized(engine.unit)
-        return self.split(encoded(engine, data_fit(self.loss, engine), factors, weights), factors)
+        loss = layered_loss(self.loss, self.layer_loss, weights, engine)
+        return self.split(encoded(engine, loss, factors), factors)
 
     def optimized(self, unit: float) -> tuple[list[Array], tuple[float, ...]]:
         """The factors in the scale they were optimized in, and λ, for data divided by `unit`."""
@@ -80,7 +86,7 @@ class LayeredChain(LinearChain):
 
 @dataclass(frozen=True, kw_only=True)
 class HierarchyProblem(Problem):
-    """d(X | H_1 Z_1) + Σ_{l>1} λ_l KL(H_{l-1} | H_l Z_l + ε), all nonnegative.
+    """d(X | H_1 Z_1) + Σ_{l>1} λ_l d_l(H_{l-1} | H_l Z_l + ε), all nonnegative.
 
     Codes count in units of their root mean square after the pre-training: a part that is small in the data weighs as
     much in its wholes' loss as a large one.
@@ -92,7 +98,9 @@ class HierarchyProblem(Problem):
     loss : Loss
         d, squared error or the Kullback-Leibler divergence.
     layer_weights : sequence of float
-        λ_1..λ_m, of which those above the first are in units of λ_1 d/KL_l after the pre-training.
+        λ_1..λ_m, of which those above the first are in units of λ_1 d/d_l after the pre-training.
+    layer_loss : str or sequence of str
+        d_l, "kullback-leibler" or "frobenius", one for all layers above the first or one each.
     **others
         See `Problem`.
     """
@@ -100,6 +108,7 @@ class HierarchyProblem(Problem):
     sizes: Any
     loss: Loss = FROBENIUS
     layer_weights: Sequence[float]
+    layer_loss: str | Sequence[str]
 
     @property
     def masks_nan(self) -> bool:
@@ -117,9 +126,10 @@ class HierarchyProblem(Problem):
         return True
 
     @property
-    def memory(self) -> type[LayeredMemory]:
+    def memory(self) -> LayeredMemories:
         """What later batches need to know of earlier ones."""
-        return CountedMemory if isinstance(self.loss, BetaDivergence) else LayeredMemory
+        data = CountsFit(self.loss.divergence) if isinstance(self.loss, BetaDivergence) else SquaredFit()
+        return LayeredMemories((data, *codes_fits(self.layer_losses())))
 
     @property
     def projects(self) -> bool:
@@ -140,6 +150,7 @@ class HierarchyProblem(Problem):
                 "is 'frobenius' or 'kullback-leibler'."
             )
         self.relative_weights(len(sizes))
+        self.layer_losses()
         check_output_layer(self.output_layer, len(sizes))
         start.check(X, sizes, self, whom)
 
@@ -149,6 +160,17 @@ class HierarchyProblem(Problem):
         if first == 0 or not all(others):
             raise ValueError(f"layer_weights must be above 0, got {(first, *others)}.")
         return tuple(weight / first for weight in others)
+
+    def layer_losses(self) -> tuple[str, ...]:
+        """The names of d_2..d_m."""
+        n_upper = len(layer_sizes(self.sizes)) - 1
+        names = (self.layer_loss,) * n_upper if isinstance(self.layer_loss, str) else tuple(self.layer_loss)
+        if len(names) != n_upper or not set(names) <= set(CODES_FITS):
+            raise ValueError(
+                f"layer_loss must be one of {sorted(CODES_FITS)}, or {n_upper} of them, one for each layer above the "
+                f"first; got {self.layer_loss!r}."
+            )
+        return names
 
     def bind(self, engine: Engine, known: Known, start: Start) -> "BoundHierarchy":
         """Nothing is left to resolve but the weights, which the pre-training decides."""
@@ -173,7 +195,8 @@ class HierarchyProblem(Problem):
     def restored(self, description: dict[str, Any], arrays: Arrays, codes: Array) -> LayeredChain:
         """What was learned, from what its `state` gave."""
         (unit,) = description.get("unit", [1.0])
-        return learned_chain(arrays["factor"], arrays["norm"], tuple(description["layer_weights"]), self.loss, unit)
+        weights = tuple(description["layer_weights"])
+        return learned_chain(arrays["factor"], arrays["norm"], weights, self.loss, self.layer_losses(), unit)
 
 
 @dataclass(frozen=True)
@@ -188,11 +211,11 @@ class BoundHierarchy(BoundProblem):
         problem = self.problem
         if start.warm:
             factors, weights = start.before.optimized(engine.unit)
-            codes = encoded(engine, data_fit(problem.loss, engine), factors, weights)
+            codes = encoded(engine, self.loss(engine, weights), factors)
         else:
             codes, factors = self.begin(engine, start, run)
             weights = self.weights(engine, codes, factors)
-        descent = LayeredDescent(engine, data_fit(problem.loss, engine), weights)
+        descent = LayeredDescent(engine, self.loss(engine, weights))
         state, history = minimize(
             descent.advance,
             descent.start(codes, factors),
@@ -209,10 +232,14 @@ class BoundHierarchy(BoundProblem):
         if memory is None:
             handed_out = np.linalg.norm(Chain.of(factors).decoder(), axis=1)
             top = np.asarray(codes, dtype=np.float64) / engine.unit / np.where(handed_out > 0, handed_out, 1)
-            memory = self.problem.memory.of_codes(top, factors, data_fit(self.problem.loss, engine))
-        state, memory = learn_layered_batch(engine, data_fit(self.problem.loss, engine), factors, weights, memory)
+            memory = self.problem.memory.of_codes(top, factors)
+        state, memory = learn_layered_batch(engine, self.loss(engine, weights), factors, memory)
         fit = self.handed_out(engine, state, weights, History((state.loss,), "batch"))
         return replace(fit, memory=memory)
+
+    def loss(self, engine: Engine, weights: tuple[float, ...]) -> LayeredLoss:
+        """What is minimized, with these λ."""
+        return layered_loss(self.problem.loss, self.problem.layer_losses(), weights, engine)
 
     def begin(self, engine: Engine, start: Start, run: Run) -> tuple[Array, list[Array]]:
         """Codes of all layers side by side, and factors: given ones first, pre-trained ones above them.
@@ -220,8 +247,9 @@ class BoundHierarchy(BoundProblem):
         Codes are scaled to a root mean square of one in each column, and feed the next layer in that scale.
         """
         rows, codes, factors, scales = engine, [], [], [np.ones(1)]
-        for layer, size in enumerate(self.sizes):
-            plan = self.plan(run, self.problem.loss if layer == 0 else KULLBACK_LEIBLER)
+        losses = (self.problem.loss, *map(loss_of, self.problem.layer_losses()))
+        for layer, (size, loss) in enumerate(zip(self.sizes, losses, strict=True)):
+            plan = self.plan(run, loss)
             if layer < len(start.factors):
                 Z = np.asarray(start.factors[layer], dtype=np.float64) / scales[-1]
                 H = plan.encoded(rows, Z, 0.0, Objective())
@@ -251,7 +279,7 @@ class BoundHierarchy(BoundProblem):
     def weights(self, engine: Engine, codes: Array, factors: Sequence[Array]) -> tuple[float, ...]:
         """λ in units of what the layers cost after the pre-training."""
         relative = self.problem.relative_weights(len(self.sizes))
-        fit, *upper = LayeredDescent(engine, data_fit(self.problem.loss, engine), relative).values(codes, factors)
+        fit, *upper = LayeredDescent(engine, self.loss(engine, relative)).values(codes, factors)
         fit = max(fit, ROUNDING[engine.dtype] * engine.sqnorm) or 1.0  # an exact fit leaves rounding, zeros nothing
         return tuple(weight * fit / (value or fit) for weight, value in zip(relative, upper, strict=True))
 
@@ -264,25 +292,35 @@ class BoundHierarchy(BoundProblem):
         chain = Chain.of(state.factors).rescaled(scales)
         factors = [np.ascontiguousarray(Z, engine.dtype) for Z in chain.factors]
         in_units = tuple(weight * unit**problem.degree for weight in weights)
-        learned = learned_chain(factors, norms, in_units, problem.loss, unit)
+        learned = learned_chain(factors, norms, in_units, problem.loss, problem.layer_losses(), unit)
         codes = learned.split(state.codes, state.factors)
         error = learned.residual(engine, codes[-1], learned.top) * unit ** (problem.degree / 2)
-        lower = learned.encode_layers(engine)[:-1] if problem.keep_codes == "all" else []
-        codes = [H if unit == 1 else H * unit for H in (*lower, codes[-1])]
-        return Fit(learned, codes, error, history)
+        kept = codes if problem.keep_codes == "all" else codes[-1:]
+        return Fit(learned, [H if unit == 1 else H * unit for H in kept], error, history)
 
 
 def learned_chain(
-    factors: Sequence[Array], norms: Sequence[Array], weights: tuple[float, ...], loss: Loss, unit: float
+    factors: Sequence[Array],
+    norms: Sequence[Array],
+    weights: tuple[float, ...],
+    loss: Loss,
+    layer_loss: tuple[str, ...],
+    unit: float,
 ) -> LayeredChain:
     """What was learned, without penalties and with features of unit norm."""
     ones, none = [np.ones(len(Z)) for Z in factors], [CodePenalty(np.zeros((len(Z), len(Z)))) for Z in factors]
-    return LayeredChain(Chain.of(factors), ones, none, norms, loss, unit=unit, weights=weights)
+    return LayeredChain(Chain.of(factors), ones, none, norms, loss, unit=unit, weights=weights, layer_loss=layer_loss)
 
 
-def data_fit(loss: Loss, engine: Engine) -> DataFit:
-    """How the first layer is fitted to the rows of an engine under a loss."""
-    return CountsFit.of(loss.divergence, engine) if isinstance(loss, BetaDivergence) else SquaredFit()
+def layered_loss(loss: Loss, layer_loss: Sequence[str], weights: tuple[float, ...], engine: Engine) -> LayeredLoss:
+    """What is minimized over the rows of an engine."""
+    data = CountsFit.of(loss.divergence, engine) if isinstance(loss, BetaDivergence) else SquaredFit()
+    return LayeredLoss(data, codes_fits(layer_loss), weights)
+
+
+def codes_fits(names: Sequence[str]) -> tuple[CodesFit, ...]:
+    """d_2..d_m by their names."""
+    return tuple(CODES_FITS[name] for name in names)
 
 
 def code_scales(engine: Engine, codes: Array, Z: Array) -> Array:

@@ -1,6 +1,6 @@
 """Descent on a hierarchy in which every layer explains the codes of the layer below it, all layers together.
 
-    d(X | H_1 Z_1) + Σ_{l>1} λ_l KL(H_{l-1} | H_l Z_l + ε)
+    d(X | H_1 Z_1) + Σ_{l>1} λ_l d_l(H_{l-1} | H_l Z_l + ε)
 
 The codes of a row are a convex problem of their own, and factors need sums over the rows alone, so that a sweep is one
 pass over X wherever its rows are: the pass moves the codes of all layers, measures the loss there and sums up what the
@@ -18,15 +18,37 @@ from deepnmf.arrays import Array
 from deepnmf.engines import Block, Engine, Sums
 from deepnmf.kernels.layered_codes import UpperLayers
 from deepnmf.kernels.layered_loops import SMALLEST
-from deepnmf.objective.layered_loss import fit_to_codes
 from deepnmf.solvers.batch_learning import ROUNDS, UPDATES
 from deepnmf.solvers.descent import ROUNDING, Momentum
-from deepnmf.solvers.divergence_state import STEADY, repeated
-from deepnmf.solvers.layered_fits import DataFit, RowsFit, expected_rows, with_sums
+from deepnmf.solvers.divergence_state import STEADY
+from deepnmf.solvers.layer_steps import CodesFit, FactorSteps
+from deepnmf.solvers.layered_fits import DataFit, RowsFit
 from deepnmf.solvers.layered_memory import LayeredMemory
 
 PASSES, SETTLING_PASSES = 2, 10  # over the coordinates, in a sweep and after the last one
 TOLERANCE, MOST_PASSES = 1e-7, 2000  # of codes of new rows
+
+
+@dataclass(frozen=True)
+class LayeredLoss:
+    """d of the data, and d_l and λ_l of the layers above the first."""
+
+    data: DataFit
+    codes: tuple[CodesFit, ...]
+    weights: tuple[float, ...]
+
+    @property
+    def layers(self) -> tuple[FactorSteps, ...]:
+        """How the factors of all layers move."""
+        return (self.data, *self.codes)
+
+    def total(self, values: Sequence[float]) -> float:
+        """The loss, from those of all layers without their weights."""
+        return values[0] + float(np.dot(self.weights, values[1:]))
+
+    def upper(self, factors: Sequence[Array], dtype: Any) -> UpperLayers:
+        """The layers above the first as the compiled loops need them."""
+        return UpperLayers.of(list(factors), self.weights, [fit.squared for fit in self.codes], np.dtype(dtype))
 
 
 @dataclass(frozen=True)
@@ -48,8 +70,7 @@ class LayeredDescent:
     """Sweeps of one hierarchy on one engine; the loss never rises."""
 
     engine: Engine
-    fit: DataFit
-    weights: tuple[float, ...]  # λ_2..λ_m
+    loss: LayeredLoss
 
     def start(self, codes: Array, factors: Sequence[Array]) -> LayeredState:
         """Begin at codes and factors."""
@@ -58,14 +79,13 @@ class LayeredDescent:
     def advance(self, state: LayeredState) -> LayeredState:
         """Make one sweep; one that rose is taken back, and the next one sets out plainly, which never rises."""
         factors = state.plain if state.ahead is None else state.ahead
-        codes, values, counts, sums = self._pass(state.codes, factors, PASSES)
-        loss = values[0] + float(np.dot(self.weights, values[1:]))
+        codes, values, sums = self._pass(state.codes, factors, PASSES)
+        loss = self.loss.total(values)
         if not loss <= state.loss + ROUNDING[self.engine.dtype] * max(self.engine.sqnorm, abs(loss)):
             if state.ahead is None:
                 return replace(state, exhausted=True)
             return replace(state, ahead=None, momentum=state.momentum.after_rise())
-        upper = [expected_rows(Z * N, Z.sum(axis=1)) for Z, N in zip(factors[1:], counts, strict=True)]
-        moved = (self.fit.moved(factors[0], sums), *upper)
+        moved = tuple(fit.moved(Z, own) for fit, Z, own in zip(self.loss.layers, factors, sums, strict=True))
         return LayeredState(
             codes,
             factors,
@@ -77,10 +97,8 @@ class LayeredDescent:
 
     def _ahead(self, new: Sequence[Array], old: Sequence[Array], beta: float) -> tuple[Array, ...]:
         """Factors extrapolated from those that were last set out from, with norms and sums of rows as they are."""
-        (first, *upper), (old_first, *old_upper) = new, old
-        pairs = zip(upper, old_upper, strict=True)
-        repeats = (with_sums(repeated(Z, Z_old, beta), Z.sum(axis=1)) for Z, Z_old in pairs)
-        return (self.fit.extrapolated(first, old_first, beta), *repeats)
+        layers = zip(self.loss.layers, new, old, strict=True)
+        return tuple(fit.extrapolated(Z, Z_old, beta) for fit, Z, Z_old in layers)
 
     def settled(self, state: LayeredState) -> LayeredState:
         """The state with codes that belong to its factors: extrapolated factors are some passes ahead of them."""
@@ -89,9 +107,9 @@ class LayeredDescent:
 
     def memory(self, codes: Array, factors: Sequence[Array]) -> LayeredMemory:
         """What a later batch needs to know of these rows."""
-        _, _, counts, sums = self._pass(codes, factors, 0)
-        upper = tuple(Z * N for Z, N in zip(factors[1:], counts, strict=True))
-        return LayeredMemory(tuple(self.fit.remembered(factors[0], sums)), upper, self.engine.n_samples)
+        _, _, sums = self._pass(codes, factors, 0)
+        layers = zip(self.loss.layers, factors, sums, strict=True)
+        return LayeredMemory(tuple(fit.remembered(Z, own) for fit, Z, own in layers), self.engine.n_samples)
 
     def values(self, codes: Array, factors: Sequence[Array]) -> list[float]:
         """The loss of the data, and those of the layers above the first without their weights."""
@@ -99,15 +117,17 @@ class LayeredDescent:
 
     def _pass(
         self, codes: Array, factors: Sequence[Array], n_passes: int
-    ) -> tuple[Array, list[float], Sequence[Array], Sequence[Array]]:
-        """New codes, the losses of all layers, counts/Z_l of the upper ones, and the sums of the data."""
-        dtype, Z = self.engine.dtype, factors[0]
-        upper = UpperLayers.of(list(factors), self.weights, dtype)
-        step = LayeredStep(self.fit.problem(Z, dtype), upper, n_passes)
-        rows = self.fit.rows(self.engine, codes[:, : len(Z)], Z)
+    ) -> tuple[Array, list[float], list[Sequence[Array]]]:
+        """New codes, the losses of all layers, and the sums that the step of each factor needs."""
+        dtype, Z, data = self.engine.dtype, factors[0], self.loss.data
+        step = LayeredStep(data.problem(Z, dtype), self.loss.codes, self.loss.upper(factors, dtype), n_passes)
+        rows = data.rows(self.engine, codes[:, : len(Z)], Z)
         (codes,), (values, *sums) = rows.sweep((codes,), step)
-        counts, own = sums[: len(factors) - 1], sums[len(factors) - 1 :]
-        return codes, [self.fit.value(rows, Z, own), *(float(value) for value in values)], counts, own
+        upper = []
+        for fit in self.loss.codes:
+            upper.append(sums[: fit.n_sums])
+            sums = sums[fit.n_sums :]
+        return codes, [data.value(rows, Z, sums), *(float(value) for value in values)], [sums, *upper]
 
 
 @dataclass(frozen=True)
@@ -115,6 +135,7 @@ class LayeredStep:
     """One block of rows: the codes of all layers, then the losses of the upper ones and what all factors need."""
 
     fit: RowsFit
+    codes_fits: tuple[CodesFit, ...]
     upper: UpperLayers
     n_passes: int
 
@@ -123,13 +144,10 @@ class LayeredStep:
         if self.n_passes:
             self.fit.descend(X_b, H, self.upper, self.n_passes)
         first, *others = np.split(H, np.cumsum(self.upper.sizes)[:-1], axis=1)
-        values, counts, below = [], [], first
-        for own, Z in zip(others, self.upper.matrices(), strict=True):
-            value, pull = fit_to_codes(below, own, Z)
-            values.append(value)
-            counts.append(pull)
-            below = own
-        return (H,), (np.array(values), *counts, *self.fit.sums(X_b, np.ascontiguousarray(first)))
+        layers = zip(self.codes_fits, (first, *others), others, self.upper.matrices(), strict=False)
+        measured = [fit.measured(below, own, Z) for fit, below, own, Z in layers]
+        values, sums = np.array([value for value, _ in measured]), [array for _, own in measured for array in own]
+        return (H,), (values, *sums, *self.fit.sums(X_b, np.ascontiguousarray(first)))
 
 
 @dataclass(frozen=True)
@@ -146,13 +164,13 @@ class EncodeStep:
         return (H.astype(self.dtype, copy=False),), ()
 
 
-def encoded(engine: Engine, fit: DataFit, factors: Sequence[Array], weights: tuple[float, ...]) -> Array:
+def encoded(engine: Engine, loss: LayeredLoss, factors: Sequence[Array]) -> Array:
     """The codes of all layers with the factors fixed, side by side.
 
     Coordinate steps go on until a pass changes no code by more than 1e-7 of the largest one of the row and the layer.
     """
-    upper = UpperLayers.of(list(factors), weights, np.dtype(np.float64))
-    (codes,), _ = engine.sweep((), EncodeStep(fit.problem(factors[0], np.float64), upper, engine.dtype))
+    problem = loss.data.problem(factors[0], np.float64)
+    (codes,), _ = engine.sweep((), EncodeStep(problem, loss.upper(factors, np.float64), engine.dtype))
     return codes
 
 
@@ -168,15 +186,14 @@ class Stacked:
 
 
 def learn_layered_batch(
-    engine: Engine, fit: DataFit, factors: Sequence[Array], weights: tuple[float, ...], memory: LayeredMemory
+    engine: Engine, loss: LayeredLoss, factors: Sequence[Array], memory: LayeredMemory
 ) -> tuple[LayeredState, LayeredMemory]:
     """Solve for the batch's codes and update the factors in turn; the state's loss is that of the batch alone."""
-    descent = LayeredDescent(engine, fit, weights)
+    descent = LayeredDescent(engine, loss)
     for _ in range(ROUNDS):
-        codes = encoded(engine, fit, factors, weights)
+        codes = encoded(engine, loss, factors)
         after = memory.joined(descent.memory(codes, factors))
         for _ in range(UPDATES):
-            factors = after.moved(fit, factors)
-    codes = encoded(engine, fit, factors, weights)
-    first, *upper = descent.values(codes, factors)
-    return LayeredState(codes, tuple(factors), loss=first + float(np.dot(weights, upper))), after
+            factors = after.moved(loss.layers, factors)
+    codes = encoded(engine, loss, factors)
+    return LayeredState(codes, tuple(factors), loss=loss.total(descent.values(codes, factors))), after

@@ -1,8 +1,4 @@
-"""How the first layer of a hierarchy fits the data: by squared error, or by the Kullback-Leibler divergence for counts.
-
-Each row of Z_1 keeps its norm (squared error) or its sum (counts): otherwise growing features and shrinking codes would
-make what the layers above cost vanish.
-"""
+"""How the first layer of a hierarchy fits the data: by squared error, or for counts by Kullback-Leibler divergence."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -17,20 +13,15 @@ from deepnmf.engines.entries import entry_parts, stored_entries
 from deepnmf.kernels import descend_layers, descend_layers_of_counts
 from deepnmf.kernels.layered_codes import UpperLayers
 from deepnmf.kernels.poisson import Entries
-from deepnmf.objective.chain import inverse_norms
 from deepnmf.objective.divergences import Divergence
 from deepnmf.objective.quadratic import inner
-from deepnmf.solvers.descent import extrapolated
-from deepnmf.solvers.divergence_state import LIFT_OF_LEARNED, repeated
+from deepnmf.solvers.divergence_state import repeated
 from deepnmf.solvers.divergence_steps import CoordinateStep, RowsProblem, constant
+from deepnmf.solvers.layer_steps import FactorSteps, SquaredSteps, expected_rows, lifted, with_sums
 from deepnmf.solvers.statistics import block_statistics
 
-ROWS_TOGETHER = 32  # rows of Z_1 whose slopes one product computes
-ROOT_STEPS = 60
-SMALLEST_SHARE = 1e-12  # of the weights that a shift leaves: less would be lost in rounding
 
-
-class DataFit(ABC):
+class DataFit(FactorSteps):
     """d(X | H_1 Z_1) for rows of an engine."""
 
     @abstractmethod
@@ -44,26 +35,6 @@ class DataFit(ABC):
     @abstractmethod
     def value(self, engine: Engine, Z: Array, sums: Sequence[Array]) -> float:
         """The loss of the codes that the sums of a pass belong to."""
-
-    @abstractmethod
-    def moved(self, Z: Array, sums: Sequence[Array]) -> Array:
-        """Z_1 after one step, with norms or sums of rows as before."""
-
-    @abstractmethod
-    def remembered(self, Z: Array, sums: Sequence[Array]) -> list[Array]:
-        """What batches add up for the step of Z_1, two arrays."""
-
-    @abstractmethod
-    def remembered_of_codes(self, Z: Array, H: Array) -> list[Array]:
-        """The same as if the data had been H Z."""
-
-    @abstractmethod
-    def moved_by_memory(self, Z: Array, remembered: Sequence[Array]) -> Array:
-        """Z_1 after one step by what all batches have added up."""
-
-    @abstractmethod
-    def extrapolated(self, new: Array, old: Array, beta: float) -> Array:
-        """Z_1 beyond `new`, seen from `old`, with norms or sums of rows as they are."""
 
 
 class RowsFit(ABC):
@@ -81,7 +52,7 @@ class RowsFit(ABC):
 # ------------------------------------------------------------------------------------------------ squared error
 
 
-class SquaredFit(DataFit):
+class SquaredFit(SquaredSteps, DataFit):
     """½‖X - H_1 Z_1‖²; entries that were not observed are filled in by the model, which never raises the loss."""
 
     def rows(self, engine: Engine, codes: Array, Z: Array) -> Engine:
@@ -93,37 +64,6 @@ class SquaredFit(DataFit):
     def value(self, engine: Engine, Z: Array, sums: Sequence[Array]) -> float:
         M, K, _ = sums
         return 0.5 * (engine.sqnorm + inner(K @ Z - 2 * M, Z))
-
-    def moved(self, Z: Array, sums: Sequence[Array]) -> Array:
-        """The best row after row, of the norm that it has: for ‖z‖ fixed, z ∝ max(pull, 0)."""
-        M, K, *_ = sums
-        Z, norms = Z.copy(), np.linalg.norm(Z, axis=1)
-        for start in range(0, len(Z), ROWS_TOGETHER):
-            rows = slice(start, min(start + ROWS_TOGETHER, len(Z)))
-            pulls = M[rows] - K[rows] @ Z
-            for k in range(rows.start, rows.stop):
-                best = np.maximum(pulls[k - start] + K[k, k] * Z[k], 0)
-                size = np.linalg.norm(best)
-                if size > 0:
-                    change = best * (norms[k] / size) - Z[k]
-                    pulls -= np.outer(K[rows, k], change)
-                    Z[k] += change
-        return Z
-
-    def remembered(self, Z: Array, sums: Sequence[Array]) -> list[Array]:
-        return list(sums[:2])
-
-    def remembered_of_codes(self, Z: Array, H: Array) -> list[Array]:
-        K = H.T @ H
-        return [K @ Z, K]
-
-    def moved_by_memory(self, Z: Array, remembered: Sequence[Array]) -> Array:
-        return self.moved(Z, remembered)
-
-    def extrapolated(self, new: Array, old: Array, beta: float) -> Array:
-        ahead = extrapolated(new, old, beta, nonnegative=True)
-        scale = np.linalg.norm(new, axis=1) * inverse_norms(ahead)
-        return scale[:, None] * ahead
 
 
 @dataclass(frozen=True)
@@ -173,20 +113,18 @@ class CountsFit(DataFit):
         _, _, M, *T = sums
         return expected_rows(Z * M.T, Z.sum(axis=1), T[0].T if T else None)
 
-    def remembered(self, Z: Array, sums: Sequence[Array]) -> list[Array]:
+    def remembered(self, Z: Array, sums: Sequence[Array]) -> tuple[Array, ...]:
         """Expected counts, and HᵀW."""
         code_sums, _, M, *T = sums
-        return [Z * M.T, T[0].T if T else np.repeat(code_sums[:, None], Z.shape[1], axis=1)]
+        return Z * M.T, T[0].T if T else np.repeat(code_sums[:, None], Z.shape[1], axis=1)
 
-    def remembered_of_codes(self, Z: Array, H: Array) -> list[Array]:
+    def remembered_of_codes(self, Z: Array, H: Array) -> tuple[Array, ...]:
         code_sums = np.repeat(H.sum(axis=0)[:, None], Z.shape[1], axis=1)
-        return [Z * code_sums, code_sums]
+        return Z * code_sums, code_sums
 
     def moved_by_memory(self, Z: Array, remembered: Sequence[Array]) -> Array:
-        """What had no counts stays a little above 0, for a step could never leave that."""
         N, T = remembered
-        new = expected_rows(N, Z.sum(axis=1), T)
-        return with_sums(np.maximum(new, LIFT_OF_LEARNED * new.mean()), Z.sum(axis=1))
+        return lifted(expected_rows(N, Z.sum(axis=1), T))
 
     def extrapolated(self, new: Array, old: Array, beta: float) -> Array:
         return with_sums(repeated(new, old, beta), new.sum(axis=1))
@@ -206,37 +144,3 @@ class CountsRows(RowsFit):
     def sums(self, X_b: Block, H: Array) -> Sums:
         """Sums of codes, the fit, (X/X̂)ᵀH, and WᵀH where entries have weights."""
         return CoordinateStep(self.problem, 0, with_counts=True, measured=True)(X_b, (H,))[1]
-
-
-def expected_rows(N: Array, totals: Array, weights: Array | None = None) -> Array:
-    """The Z >= 0 with these sums of rows that minimizes Σ T Z - N log Z: N/(T + μ), without weights N in proportion.
-
-    A row without counts is shared out equally.
-    """
-    if weights is not None:
-        shift = _shifts(N, totals, weights)
-        N = np.divide(N, weights + shift[:, None], out=np.zeros_like(N), where=N > 0)
-    return with_sums(np.where(N.any(axis=1, keepdims=True), N, 1.0), totals)
-
-
-def with_sums(Z: Array, totals: Array) -> Array:
-    """Rows scaled to these sums."""
-    return np.asarray(Z * (totals / Z.sum(axis=1))[:, None])
-
-
-def _shifts(N: Array, totals: Array, weights: Array) -> Array:
-    """μ of Σ_j N_j/(T_j + μ) = total for each row, by Newton steps from below the root, where the sum is convex."""
-    counted = N > 0
-    least = np.min(np.where(counted, weights, np.inf), axis=1)
-    largest = np.argmin(np.where(counted, weights, np.inf), axis=1)
-    safe = np.where(np.isfinite(least), least, 0.0)
-    first = N[np.arange(len(N)), largest] / totals  # from here on, one term of the sum is the total already
-    shift = np.maximum(first, SMALLEST_SHARE * safe) - safe
-    for _ in range(ROOT_STEPS):
-        terms = np.divide(N, weights + shift[:, None], out=np.zeros_like(N), where=counted)
-        slopes = np.divide(terms, weights + shift[:, None], out=np.zeros_like(N), where=counted).sum(axis=1)
-        step = np.divide(terms.sum(axis=1) - totals, slopes, out=np.zeros_like(totals), where=slopes > 0)
-        shift = shift + np.maximum(step, 0)
-        if np.all(step <= 1e-12 * (np.abs(shift) + 1e-300)):
-            break
-    return shift

@@ -1,0 +1,178 @@
+"""Steps of one factor of a hierarchy, from sums over the rows.
+
+Each row of a factor keeps its norm (squared error) or its sum (counts): otherwise growing factors and shrinking codes
+would make what the layers above cost vanish.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+
+from deepnmf.arrays import Array
+from deepnmf.objective.chain import inverse_norms
+from deepnmf.objective.layered_loss import counted_fit, squared_fit
+from deepnmf.solvers.descent import extrapolated
+from deepnmf.solvers.divergence_state import LIFT_OF_LEARNED, repeated
+
+ROWS_TOGETHER = 32  # rows of a factor whose slopes one product computes
+ROOT_STEPS = 60
+SMALLEST_SHARE = 1e-12  # of the weights that a shift leaves: less would be lost in rounding
+
+
+class FactorSteps(ABC):
+    """Z of one layer, which fits the data or the codes below."""
+
+    @abstractmethod
+    def moved(self, Z: Array, sums: Sequence[Array]) -> Array:
+        """Z after one step, with norms or sums of rows as before."""
+
+    @abstractmethod
+    def extrapolated(self, new: Array, old: Array, beta: float) -> Array:
+        """Z beyond `new`, seen from `old`, with norms or sums of rows as they are."""
+
+    @abstractmethod
+    def remembered(self, Z: Array, sums: Sequence[Array]) -> tuple[Array, ...]:
+        """What batches add up for the step of Z."""
+
+    @abstractmethod
+    def remembered_of_codes(self, Z: Array, H: Array) -> tuple[Array, ...]:
+        """The same as if what is fitted had been H Z."""
+
+    @abstractmethod
+    def moved_by_memory(self, Z: Array, remembered: Sequence[Array]) -> Array:
+        """Z after one step by what all batches have added up."""
+
+    def remembered_shapes(self, shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+        """Shapes of what batches add up for a Z of this shape."""
+        return [array.shape for array in self.remembered_of_codes(np.zeros(shape), np.zeros((0, shape[0])))]
+
+
+class CodesFit(FactorSteps):
+    """d(H_{l-1} | H_l Z_l + ε), the loss of a layer that explains the codes below it."""
+
+    name: str
+    squared: bool
+    n_sums: int
+
+    @abstractmethod
+    def measured(self, V: Array, H: Array, Z: Array) -> tuple[float, tuple[Array, ...]]:
+        """The loss of a block of rows, and the sums that a step of Z needs."""
+
+
+# ------------------------------------------------------------------------------------------------ squared error
+
+
+class SquaredSteps(FactorSteps):
+    """For ½‖X - H Z‖², from M = HᵀX and K = HᵀH."""
+
+    def moved(self, Z: Array, sums: Sequence[Array]) -> Array:
+        """The best row after row, of the norm that it has: for ‖z‖ fixed, z ∝ max(pull, 0)."""
+        M, K, *_ = sums
+        Z, norms = Z.copy(), np.linalg.norm(Z, axis=1)
+        for start in range(0, len(Z), ROWS_TOGETHER):
+            rows = slice(start, min(start + ROWS_TOGETHER, len(Z)))
+            pulls = M[rows] - K[rows] @ Z
+            for k in range(rows.start, rows.stop):
+                best = np.maximum(pulls[k - start] + K[k, k] * Z[k], 0)
+                size = np.linalg.norm(best)
+                if size > 0:
+                    change = best * (norms[k] / size) - Z[k]
+                    pulls -= np.outer(K[rows, k], change)
+                    Z[k] += change
+        return Z
+
+    def extrapolated(self, new: Array, old: Array, beta: float) -> Array:
+        ahead = extrapolated(new, old, beta, nonnegative=True)
+        scale = np.linalg.norm(new, axis=1) * inverse_norms(ahead)
+        return scale[:, None] * ahead
+
+    def remembered(self, Z: Array, sums: Sequence[Array]) -> tuple[Array, ...]:
+        return tuple(sums[:2])
+
+    def remembered_of_codes(self, Z: Array, H: Array) -> tuple[Array, ...]:
+        K = H.T @ H
+        return K @ Z, K
+
+    def moved_by_memory(self, Z: Array, remembered: Sequence[Array]) -> Array:
+        return self.moved(Z, remembered)
+
+
+class SquaredCodes(SquaredSteps, CodesFit):
+    """½‖H_{l-1} - H_l Z_l - ε‖²."""
+
+    name, squared, n_sums = "frobenius", True, 2
+
+    def measured(self, V: Array, H: Array, Z: Array) -> tuple[float, tuple[Array, ...]]:
+        return squared_fit(V, H, Z)
+
+    def remembered(self, Z: Array, sums: Sequence[Array]) -> tuple[Array, ...]:
+        """Without what ε takes from codes of zero."""
+        return tuple(np.maximum(one, 0) for one in sums)
+
+
+# ------------------------------------------------------------------------------------------------------- counts
+
+
+class CountedCodes(CodesFit):
+    """KL(H_{l-1} | H_l Z_l + ε), by steps of expectation-maximization."""
+
+    name, squared, n_sums = "kullback-leibler", False, 1
+
+    def measured(self, V: Array, H: Array, Z: Array) -> tuple[float, tuple[Array, ...]]:
+        return counted_fit(V, H, Z)
+
+    def moved(self, Z: Array, sums: Sequence[Array]) -> Array:
+        return expected_rows(Z * sums[0], Z.sum(axis=1))
+
+    def extrapolated(self, new: Array, old: Array, beta: float) -> Array:
+        return with_sums(repeated(new, old, beta), new.sum(axis=1))
+
+    def remembered(self, Z: Array, sums: Sequence[Array]) -> tuple[Array, ...]:
+        """Expected counts."""
+        return (Z * sums[0],)
+
+    def remembered_of_codes(self, Z: Array, H: Array) -> tuple[Array, ...]:
+        return (Z * H.sum(axis=0)[:, None],)
+
+    def moved_by_memory(self, Z: Array, remembered: Sequence[Array]) -> Array:
+        return lifted(expected_rows(remembered[0], Z.sum(axis=1)))
+
+
+def lifted(Z: Array) -> Array:
+    """What had no counts stays a little above 0, for a step could never leave that; sums of rows are as they were."""
+    return with_sums(np.maximum(Z, LIFT_OF_LEARNED * Z.mean()), Z.sum(axis=1))
+
+
+def expected_rows(N: Array, totals: Array, weights: Array | None = None) -> Array:
+    """The Z >= 0 with these sums of rows that minimizes Σ T Z - N log Z: N/(T + μ), without weights N in proportion.
+
+    A row without counts is shared out equally.
+    """
+    if weights is not None:
+        shift = _shifts(N, totals, weights)
+        N = np.divide(N, weights + shift[:, None], out=np.zeros_like(N), where=N > 0)
+    return with_sums(np.where(N.any(axis=1, keepdims=True), N, 1.0), totals)
+
+
+def with_sums(Z: Array, totals: Array) -> Array:
+    """Rows scaled to these sums."""
+    return np.asarray(Z * (totals / Z.sum(axis=1))[:, None])
+
+
+def _shifts(N: Array, totals: Array, weights: Array) -> Array:
+    """μ of Σ_j N_j/(T_j + μ) = total for each row, by Newton steps from below the root, where the sum is convex."""
+    counted = N > 0
+    least = np.min(np.where(counted, weights, np.inf), axis=1)
+    largest = np.argmin(np.where(counted, weights, np.inf), axis=1)
+    safe = np.where(np.isfinite(least), least, 0.0)
+    first = N[np.arange(len(N)), largest] / totals  # from here on, one term of the sum is the total already
+    shift = np.maximum(first, SMALLEST_SHARE * safe) - safe
+    for _ in range(ROOT_STEPS):
+        terms = np.divide(N, weights + shift[:, None], out=np.zeros_like(N), where=counted)
+        slopes = np.divide(terms, weights + shift[:, None], out=np.zeros_like(N), where=counted).sum(axis=1)
+        step = np.divide(terms.sum(axis=1) - totals, slopes, out=np.zeros_like(totals), where=slopes > 0)
+        shift = shift + np.maximum(step, 0)
+        if np.all(step <= 1e-12 * (np.abs(shift) + 1e-300)):
+            break
+    return shift
