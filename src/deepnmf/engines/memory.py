@@ -18,6 +18,7 @@ from deepnmf.engines.threads import Workers
 # Measured on 2 cores: blocks of 2 to 8 MB take the same time within 5 %. Smaller blocks cause more calls,
 # larger ones leave a core idle at the end of a pass.
 BLOCK_BYTES = 4 * 2**20
+WORTH_A_COPY, LARGEST_COPIED = 2**22, 2**32  # bytes of data that are copied to single precision for early sweeps
 SMALLEST_SPLIT = 2**21  # bytes; smaller data are one block
 
 
@@ -62,7 +63,7 @@ class BlockedRows(Engine):
 
 
 class RowsInMemory(BlockedRows):
-    """Rows that fit into memory; X is never copied.
+    """Rows that fit into memory; X is copied for early sweeps in single precision alone.
 
     Parameters
     ----------
@@ -84,6 +85,12 @@ class RowsInMemory(BlockedRows):
         super().__init__(self._X.shape, row_blocks(self._X.shape[0], self._X.nbytes), workers, unit=unit)
         self.sqnorm = self.measured.sqnorm if sqnorm is None else sqnorm
         self.scatter = self.sqnorm - self.measured.sqnorm
+        is_double = isinstance(self._X, Dense) and self.dtype == np.float64
+        self.gains_by_single_precision = is_double and WORTH_A_COPY <= self._X.nbytes <= LARGEST_COPIED
+
+    def in_single_precision(self) -> "RowsInMemory":
+        """Return an engine for a copy of the same rows in single precision."""
+        return RowsInMemory(Dense(self._X.dense(slice(None)).astype(np.float32)), self.workers, sqnorm=self.sqnorm)
 
     @cached_property
     def _columns(self) -> "RowsInMemory":

@@ -30,6 +30,7 @@ class Engine(ABC):
     workers: Workers
     is_complete: bool = True  # whether every entry was observed or has been filled in
     is_sparsely_observed: bool = False  # whether so few were observed that it is faster to fit each row separately
+    gains_by_single_precision: bool = False  # whether passes in it save more than the copy of X costs
     scatter: float = 0.0  # the constant part of the loss beside these rows: that within groups, if rows are group means
 
     @property
@@ -86,6 +87,10 @@ class Engine(ABC):
         sums, weights = self.column_sums()
         means = sums / np.where(weights > 0, weights, 1)
         return self.completed(np.ones((self.n_samples, 1), self.dtype), means[None])
+
+    def in_single_precision(self) -> "Engine":
+        """Return an engine for a copy of the same rows in single precision."""
+        raise TypeError(f"{type(self).__name__} has no copy of its rows.")
 
     def transposed(self) -> "Engine":
         """Return an engine for the columns of sparsely observed data."""

@@ -97,7 +97,7 @@ class BoundChain(BoundProblem):
             return self, *self.weighted(engine, self.layers, codes, chain, run)
         descent = loss.descent(engine, bound.objective, self.solver)
         first = descent.start(codes, chain, refined=start.warm or len(self.sizes) > 1 or self.measures)
-        state, history = loss.settled(descent, *self.tuned(descent.advance, first, run))
+        state, history = loss.settled(descent, *self.tuned(descent.advance, first, run, finer=descent.finer))
         return bound, state, history, loss.certificate(descent, state.codes, state.chain)
 
     def weighted(
@@ -109,10 +109,10 @@ class BoundChain(BoundProblem):
         certificate = descent.residual(state.codes, state.chain)
         return replace(state, codes=layers.top(state.codes, state.chain)), history, certificate
 
-    def tuned(self, advance: Any, state: Any, run: Run) -> tuple[Any, History]:
+    def tuned(self, advance: Any, state: Any, run: Run, **finer: Any) -> tuple[Any, History]:
         """Make the sweeps of the fine-tuning."""
         max_iter, tol, drop = self.problem.max_iter, self.problem.tol, self.problem.gradient_drop
-        return minimize(advance, state, max_iter=max_iter, tol=tol, drop=drop, run=run, on_sweep=run.on_sweep)
+        return minimize(advance, state, max_iter=max_iter, tol=tol, drop=drop, run=run, on_sweep=run.on_sweep, **finer)
 
     def begin(self, engine: Engine, start: Start, run: Run) -> tuple[Array, Chain]:
         """Return the start: given factors first, pre-trained ones above them."""

@@ -107,6 +107,7 @@ class ChainDescent:
     engine: Engine
     objective: Objective
     solver: Solver
+    factor_dtype: type[np.floating[Any]] = np.float64  # in which steps on factors are made
     _spare: tuple[Array, ...] | None = field(default=None, init=False)  # row arrays that a sweep may write into
 
     def start(self, codes: Array, chain: Chain, refined: bool = False) -> State:
@@ -133,6 +134,10 @@ class ChainDescent:
         if np.isfinite(state.loss):  # the row arrays of the first state are the caller's
             self._spare = (state.codes,)
         return reached
+
+    def finer(self, state: State) -> State:
+        """The state in the precision of the data, which it has here."""
+        return state
 
     @np.errstate(over="ignore", invalid="ignore")
     def _sweep(self, state: State, departure: Chain) -> Sweep:
@@ -200,11 +205,12 @@ class ChainDescent:
             if chain.nonnegative:
                 n_inner = min(self._steps_on_factor(chain, layer), most_inner)
                 problem = self.objective.block(chain, layer, stats, n_inner)
-                moved = over_columns(self.engine.workers, self.solver, chain.factors[layer], problem, n_inner)
+                Z = chain.factors[layer].astype(self.factor_dtype, copy=False)
+                moved = over_columns(self.engine.workers, self.solver, Z, problem, n_inner)
                 target = problem.linear
             else:
                 moved, target = self.free_factor(chain, layer, stats), stats.M
-            chain = chain.with_factor(layer, moved.Z)
+            chain = chain.with_factor(layer, moved.Z.astype(np.float64, copy=False))
             optimality = max(optimality, relative(moved.violation, inner(target, target)))
         return chain, optimality
 

@@ -48,6 +48,10 @@ class DivergenceDescent:
         """Begin at codes and factors, `refined` where these have been learned and not only guessed."""
         return self._sweeps.start(codes, chain, refined)
 
+    def finer(self, state: DivergenceState) -> DivergenceState:
+        """The state itself: all sweeps are in the precision of the data."""
+        return state
+
     def advance(self, state: DivergenceState) -> DivergenceState:
         """Make one sweep."""
         return self._sweeps.advance(state)

@@ -14,6 +14,7 @@ from deepnmf.objective import Chain
 from deepnmf.solvers.checkpoints import Checkpoints, Progress
 
 SETTLED = 14  # sweeps before the first gradient is compared with: inner steps grow for twelve
+ROUGH = 2e-5  # of the loss: a sweep that gains less is made in the precision of the data
 WINDOW = 5  # sweeps over which the decrease is averaged: one sweep alone may be a restart
 
 INTERRUPTED = "Interrupted: the fit ends with the best factors found so far."
@@ -52,6 +53,10 @@ class Descent(Protocol[State]):
 
     def advance(self, state: State) -> State:
         """Make one sweep; the loss never rises."""
+        ...
+
+    def finer(self, state: State) -> State:
+        """The state in the precision of the data: early sweeps may be rougher."""
         ...
 
 
@@ -143,6 +148,7 @@ def minimize(
     drop: float = 0.0,
     stage: str = "fit",
     on_sweep: OnSweep | None = None,
+    finer: Callable[[State], State] = lambda state: state,
 ) -> tuple[State, History]:
     """Sweep until the objective or the optimality conditions stop moving.
 
@@ -150,6 +156,7 @@ def minimize(
     the mean decrease of the last sweeps is at most `tol` of the loss ("decrease"), or the relative
     projected gradient is at most `tol`/100 ("optimality"). tol=0 switches both off. A third one is
     scikit-learn's: after some sweeps, the projected gradient is at most `drop` of the first one ("optimality").
+    Sweeps that are rough at first become `finer` when they gain little, or when one of the tests would end them.
     """
     if run.ended:
         return state, History((), run.ended)
@@ -171,11 +178,13 @@ def minimize(
                     run.ended = "on_sweep"
                 else:
                     reason = _reason_to_stop(state, losses, tol, drop * first)
+                    if (reason or _mean_decrease(losses) <= ROUGH) and (exact := finer(state)) is not state:
+                        state, reason = exact, None
                 if checkpoints is not None and reason is None and not run.ended:
                     checkpoints.keep(number, Progress(state, tuple(losses), first))
         except KeyboardInterrupt:
             run.interrupt()
-    reason = reason or "max_iter"
+    state, reason = finer(state), reason or "max_iter"
     if checkpoints is not None:
         over = None if run.ended else reason  # what was stopped can go on
         checkpoints.keep(number, Progress(state, tuple(losses), first, over), now=True)

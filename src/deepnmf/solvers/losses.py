@@ -21,6 +21,7 @@ from deepnmf.solvers.encoding import encode_rows, residual_norm
 from deepnmf.solvers.loop import Descent, History
 from deepnmf.solvers.observed_descent import ObservedDescent
 from deepnmf.solvers.steps import HALS, Solver
+from deepnmf.solvers.two_precisions import TwoPrecisions
 from deepnmf.solvers.weighted_layers import Layers, WeightedDescent
 
 
@@ -110,7 +111,8 @@ class Frobenius(Loss):
             return CoupledDescent(engine, objective, solver)
         if engine.is_sparsely_observed and not objective.penalties:
             return ObservedDescent(engine, objective, solver)
-        return ChainDescent(engine, objective, solver)
+        kind = TwoPrecisions if engine.gains_by_single_precision else ChainDescent
+        return kind(engine, objective, solver)
 
     def weighted_descent(self, engine: Engine, solver: Solver, layers: Layers) -> WeightedDescent:
         return WeightedDescent(engine, solver, layers)

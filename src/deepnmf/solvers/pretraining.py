@@ -67,6 +67,7 @@ class LayerwisePlan:
             run=self.run,
             stage=f"layer {number}",
             on_sweep=self.on_sweep,
+            finer=descent.finer,
         )
         state, history = self.loss.settled(descent, state, history)
         return state.codes, state.chain.factors[0], history

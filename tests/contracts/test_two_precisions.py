@@ -1,0 +1,68 @@
+"""Large fits: early sweeps in single precision, the last ones in the precision of the data."""
+
+import numpy as np
+import pytest
+
+from deepnmf import NMF, DeepNSNMF
+from deepnmf.engines import RowsInMemory, Workers
+from deepnmf.engines.memory import WORTH_A_COPY
+from deepnmf.objective import Chain, Objective
+from deepnmf.solvers.losses import FROBENIUS
+from deepnmf.solvers.steps import HALS
+from deepnmf.solvers.two_precisions import TwoPrecisions
+
+
+def large(rank=8, noise=0.1):
+    rng = np.random.default_rng(0)
+    X = rng.gamma(1, size=(1000, rank)) @ rng.gamma(0.5, size=(rank, 540)) + noise * rng.random((1000, 540))
+    assert X.nbytes > WORTH_A_COPY
+    return X
+
+
+def sweeps(X, n_sweeps):
+    rng = np.random.default_rng(1)
+    with Workers() as workers:
+        descent = FROBENIUS.descent(RowsInMemory(X, workers), Objective(), HALS())
+        state = descent.start(rng.random((1000, 6)), Chain.of([rng.random((6, 540))], [0.0], True))
+        for _ in range(n_sweeps):
+            state = descent.advance(state)
+            yield descent, state
+
+
+def test_only_large_data_in_double_precision_have_rough_sweeps():
+    for X, kind in ((large(), True), (large().astype(np.float32), False), (large()[:500], False)):
+        with Workers() as workers:
+            descent = FROBENIUS.descent(RowsInMemory(X, workers), Objective(), HALS())
+            assert isinstance(descent, TwoPrecisions) is kind
+
+
+def test_sweeps_become_exact_where_a_good_fit_leaves_few_digits_of_the_loss():
+    precisions = [state.codes.dtype for _, state in sweeps(large(rank=6, noise=1e-3), 40)]
+    assert precisions[0] == np.float32
+    assert precisions[-1] == np.float64
+
+
+def test_a_finer_state_goes_on_from_the_same_codes_and_is_measured_anew():
+    for number, (descent, rough) in enumerate(sweeps(large(), 10)):
+        if number == 9:
+            fine = descent.finer(rough)
+            assert np.array_equal(fine.codes, rough.codes.astype(np.float64))
+            assert descent.finer(fine) is fine
+            assert descent.advance(fine).loss < rough.loss
+
+
+@pytest.mark.parametrize("model", [NMF(6, random_state=0), DeepNSNMF((12, 6), random_state=0, theta=0.1)])
+def test_the_loss_never_rises_and_the_result_is_exact(model):
+    X = large()
+    model.fit(X)
+    assert (np.diff(model.loss_curve_) <= 0).all()
+    assert model.codes_[-1].dtype == np.float64
+    residual = X - model.decode(model.codes_[-1])
+    assert model.loss_curve_[-1] == pytest.approx(0.5 * np.sum(residual**2), rel=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:Maximum number of iterations")
+def test_a_fit_that_ends_among_rough_sweeps_has_codes_in_the_precision_of_the_data():
+    model = NMF(6, max_iter=3, random_state=0).fit(large())
+    assert model.codes_[-1].dtype == np.float64
+    assert model.n_iter_ == 3
