@@ -3,7 +3,7 @@
 import argparse
 import warnings
 
-from benchmarks.corrections import code_scale, dying_parts, explained, inner_scale, weights
+from benchmarks.corrections import code_scale, dying_parts, explained, inner_scale, row_order, weights
 from benchmarks.page import described
 from sklearn.exceptions import ConvergenceWarning
 
@@ -13,6 +13,7 @@ PAGES = {
     "dying-parts": dying_parts,
     "code-scale": code_scale,
     "explained": explained,
+    "row-order": row_order,
 }
 
 

@@ -10,6 +10,7 @@ from deepnmf.engines import Block, Engine, Sums
 
 RESTARTS = 4
 MOST_PASSES = 30
+ROUNDING = {np.dtype(np.float64): 1e-13, np.dtype(np.float32): 1e-5}
 
 
 def kmeans_centers(engine: Engine, k: int, rng: np.random.RandomState) -> Array:
@@ -19,15 +20,24 @@ def kmeans_centers(engine: Engine, k: int, rng: np.random.RandomState) -> Array:
 
 
 def _spread_out(engine: Engine, k: int, rng: np.random.RandomState) -> Array:
-    """Rows drawn one after the other, far ones more likely (k-means++)."""
-    centers = _row(engine, rng.randint(engine.n_samples))[None]
+    """Rows drawn one after the other, far ones more likely (k-means++).
+
+    The random number of a draw runs through the rows in the order of a random projection of them, so that the row it
+    meets does not depend on the order in which they are given.
+    """
+    order = np.argsort(np.asarray(engine.project(rng.standard_normal((1, engine.n_features))))[:, 0])
+    centers = _row(engine, _drawn(np.ones(engine.n_samples), order, rng))[None]
     nearest = _square_distances(engine, centers[0])
     while len(centers) < k:
-        total = nearest.sum()
-        drawn = rng.choice(engine.n_samples, p=nearest / total) if total > 0 else rng.randint(engine.n_samples)
-        centers = np.vstack([centers, _row(engine, drawn)])
+        centers = np.vstack([centers, _row(engine, _drawn(nearest, order, rng))])
         nearest = np.minimum(nearest, _square_distances(engine, centers[-1]))
     return centers
+
+
+def _drawn(chances: Array, order: Array, rng: np.random.RandomState) -> int:
+    """A row by its chance; any row where there is none."""
+    ends = np.cumsum(chances[order] if chances.any() else np.ones(len(order)))
+    return int(order[np.searchsorted(ends, rng.random_sample() * ends[-1], side="right")])
 
 
 def _row(engine: Engine, index: int) -> Array:
@@ -38,7 +48,7 @@ def _row(engine: Engine, index: int) -> Array:
 
 def _square_distances(engine: Engine, center: Array) -> Array:
     (squares,), _ = engine.sweep((), _Distances(center))
-    return np.maximum(squares, 0)
+    return np.asarray(squares)
 
 
 def _lloyd(engine: Engine, centers: Array) -> tuple[Array, float]:
@@ -55,13 +65,14 @@ def _lloyd(engine: Engine, centers: Array) -> tuple[Array, float]:
 
 @dataclass(frozen=True)
 class _Distances:
-    """Squared distances of the rows from one center."""
+    """Squared distances of the rows from one center, without rounding: equal rows are not drawn again."""
 
     center: Array
 
     def __call__(self, X_b: Block, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-        c = self.center
-        return (X_b.row_squares() - 2 * np.asarray(X_b @ c) + c @ c,), ()
+        sizes = X_b.row_squares() + self.center @ self.center
+        squares = sizes - 2 * np.asarray(X_b @ self.center)
+        return (np.where(squares > ROUNDING[X_b.dtype] * sizes, squares, 0),), ()
 
 
 @dataclass(frozen=True)

@@ -314,5 +314,6 @@ def activated_encoder(
 
 
 def some_rows(codes: Array) -> Array:
-    """Codes of some training rows, in double precision."""
-    return codes[:: max(1, -(-len(codes) // MOST_OTHERS))].astype(np.float64)
+    """Codes of some training rows, evenly spaced in the order of their sums, in double precision."""
+    by_size = np.argsort(codes.sum(axis=1, dtype=np.float64), kind="stable")
+    return codes[by_size[:: max(1, -(-len(codes) // MOST_OTHERS))]].astype(np.float64)

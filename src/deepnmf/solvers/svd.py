@@ -8,6 +8,7 @@ from deepnmf.engines import Block, Engine, Sums
 
 OVERSAMPLING = 10
 POWER_STEPS = 4
+ROUNDING = 100  # units in the last place of the largest entry
 WIDE = 3  # times narrower than X has rank, a sketch is worth its passes; otherwise the range is taken whole
 
 
@@ -32,7 +33,7 @@ def truncated_svd(
         Q = _orthonormal(engine.project(_right_vectors(engine, rank)))[0]
     U, s, Vt = _svd_of_wide(engine.combined(Q))
     U, Vt = _sign_fixed(Q @ U[:, :rank].astype(Q.dtype, copy=False), Vt[:rank])
-    return U, s[:rank], Vt
+    return _without_rounding(U), s[:rank], Vt
 
 
 def _range(engine: Engine, V: Array, rank: int, power_steps: int, steady: float) -> Array:
@@ -84,6 +85,11 @@ def _svd_of_wide(B: Array) -> tuple[Array, Array, Array]:
     Vt = (U.T @ B).astype(B.dtype, copy=False)
     s = np.linalg.norm(Vt, axis=1)
     return U, s, Vt / np.where(s > 0, s, 1)[:, None]
+
+
+def _without_rounding(U: Array) -> Array:
+    """Zeros where only rounding is left, as in rows of zeros: starts tell zeros from other numbers."""
+    return np.where(np.abs(U) > ROUNDING * np.finfo(U.dtype).eps * np.abs(U).max(axis=0), U, 0)
 
 
 def _sign_fixed(U: Array, Vt: Array) -> tuple[Array, Array]:

@@ -1,0 +1,69 @@
+"""Starts that do not depend on the order of the rows, beside those whose numbers were drawn for the rows."""
+
+from contextlib import contextmanager
+from unittest.mock import patch
+
+import numpy as np
+from benchmarks.corrections.problems import PROBLEMS, explained
+from benchmarks.page import table
+
+from deepnmf import NMF, SemiNMF
+from deepnmf.solvers import kmeans, starts
+
+SEEDS = 5
+CHOSEN_BY = ("digits", "bbc_news", "orl_32x32", "samson_95x95")  # the random codes were chosen by their losses
+OTHERS = ("yale_32x32", "leukemia_golub")
+WIDEST = 200  # features of a model that has more of them than X has rows or columns
+
+
+def drawn_codes(engine, rank, rng):
+    """Codes as they were before: half-normal numbers, drawn row by row."""
+    return np.abs(rng.standard_normal((engine.n_samples, rank)))
+
+
+def drawn_row(chances, order, rng):  # noqa: ARG001
+    """A row by its number, as it was drawn before."""
+    return rng.choice(len(chances), p=chances / chances.sum() if chances.any() else None)
+
+
+@contextmanager
+def starts_of_before():
+    """Let fits begin as they did before."""
+    with patch.object(starts, "random_codes", drawn_codes), patch.object(kmeans, "_drawn", drawn_row):
+        yield
+
+
+def models(shape, sizes):
+    """What draws random numbers."""
+    yield "random", lambda seed: NMF(sizes[0], init="random", random_state=seed)
+    if min(shape) < WIDEST:
+        yield "beyond the rank", lambda seed: NMF(min(shape) + 15, random_state=seed)
+    for init in ("random", "svd", "kmeans"):
+        yield init, lambda seed, init=init: SemiNMF(sizes[1], init=init, random_state=seed)
+
+
+def left(X, make) -> str:
+    """What the fits leave of ‖X‖², in percent: mean, smallest and largest over the seeds; and their sweeps."""
+    fits = [make(seed).fit(X) for seed in range(SEEDS)]
+    shares = [100 - explained(fit, X) for fit in fits]
+    return f"{np.mean(shares):.4f} ({min(shares):.4f} to {max(shares):.4f}), {np.mean([f.n_iter_ for f in fits]):.0f}"
+
+
+def rows():
+    """One line a data set and a model."""
+    for problem in PROBLEMS:
+        if problem.name not in CHOSEN_BY + OTHERS:
+            continue
+        X, _ = problem.data()
+        for init, make in models(X.shape, problem.sizes):
+            with starts_of_before():
+                before = left(X, make)
+            model = make(0)
+            name = f"{type(model).__name__}({model.n_components}), {init}"
+            yield problem.name, "" if problem.name in CHOSEN_BY else "held out", name, before, left(X, make)
+
+
+def page() -> str:
+    """The table."""
+    what = "‖X - X̂‖² in % of ‖X‖², sweeps"
+    return table(("data", "", "model, start", f"before: {what}", f"after: {what}"), rows())
