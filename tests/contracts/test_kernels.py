@@ -22,6 +22,7 @@ from deepnmf.kernels import (
     polish_rows,
     quadratic_descent,
     sampled_products,
+    sweep_at_once,
 )
 from deepnmf.kernels.compilation import CompiledLoop
 from deepnmf.kernels.layered_codes import UpperLayers
@@ -119,6 +120,12 @@ def layers_of_counts_arguments(rng, dtype, squared=(False, False)):
     )
 
 
+def whole_sweep_arguments(rng, dtype):
+    X, codes, plain, Z = (rng.random(shape) for shape in ((50, 18), (50, 5), (50, 5), (5, 18)))
+    Z[2] = 0
+    return X.astype(dtype), codes.astype(dtype), plain.astype(dtype), Z, (3, 2), 0.4, 1e-30
+
+
 ARGUMENTS = {
     descend_beta: beta_arguments,
     descend_counts: counts_arguments,
@@ -129,6 +136,7 @@ ARGUMENTS = {
     polish_rows: polish_arguments,
     first_maxima: maxima_arguments,
     sampled_products: products_arguments,
+    sweep_at_once: whole_sweep_arguments,
     descend_observed: observed_arguments,
 }
 
@@ -227,7 +235,7 @@ def test_descent_of_an_empty_array_is_an_empty_array():
 
 
 def test_threads_that_compile_at_the_same_time_share_one_function():
-    loop = CompiledLoop(quadratic_descent._descend.function)
+    loop = CompiledLoop(quadratic_descent.descend_in_place.function)
     with ThreadPoolExecutor(4) as pool:
         dispatchers = list(pool.map(lambda _: loop.dispatcher, range(8)))
     assert all(dispatcher is dispatchers[0] for dispatcher in dispatchers)
