@@ -176,6 +176,18 @@ def test_layers_of_squared_errors_and_their_plain_twins_agree(kernel, squared):
     assert not np.allclose(given[0], arguments[0])
 
 
+@pytest.mark.parametrize("kernel", [descend_counts, descend_dense_counts, descend_observed])
+def test_coordinates_that_are_still_do_not_move(kernel):
+    rng = np.random.default_rng(0)
+    arguments, still = ARGUMENTS[kernel](rng, np.float64), rng.random((40, 6)) < 0.3
+    given, given_plainly = copied(arguments), copied(arguments)
+    found, expected = kernel(*given, still=still), TWINS[kernel](*given_plainly, still=still)
+    (place,) = [i for i, one in enumerate(arguments) if isinstance(one, np.ndarray) and one.shape == (40, 6)]
+    assert np.array_equal(given[place][still], arguments[place][still])
+    assert_close(given[place], given_plainly[place], np.float64)
+    assert_close(found, np.asarray(expected), np.float64)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("order", [1, 2, 3, 5, 8, 31])
 @pytest.mark.parametrize("tol", [0.0, 1e-3])

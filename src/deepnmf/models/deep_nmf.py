@@ -70,6 +70,7 @@ class DeepNMF(Factorization):
     {hierarchy}
     kkt_residual_ : float
         With ``explains="data"``, how far from a stationary point the result is, as in `NMF`. Not otherwise.
+    {fixed_attribute}
     {n_features}
 
     Notes
