@@ -11,16 +11,19 @@ from deepnmf.solvers.descent import ChainDescent, State, Sweep, inner_steps, rel
 
 @dataclass
 class SmallDescent(ChainDescent):
-    """The same sweeps as `ChainDescent` makes, for one layer without penalties or smoothing.
+    """The same sweeps as `ChainDescent` makes, for one layer without penalties, smoothing or fixed entries.
 
     Other chains are passed on to it.
     """
 
     def _sweep(self, state: State, departure: Chain) -> Sweep:
         X = self.engine.one_array
-        if X is None or departure.depth > 1 or any(departure.theta) or not departure.nonnegative:
-            return super()._sweep(state, departure)
-        return self._sweep_at_once(X, state, departure)
+        is_plain = (
+            departure.depth == 1 and departure.nonnegative and departure.fixed is None and not any(departure.theta)
+        )
+        return (
+            self._sweep_at_once(X, state, departure) if X is not None and is_plain else super()._sweep(state, departure)
+        )
 
     def _sweep_at_once(self, X: Array, state: State, departure: Chain) -> Sweep:
         Z, plain = departure.factors[0], state.plain_codes
