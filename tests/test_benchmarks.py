@@ -79,6 +79,7 @@ def test_rules_that_predict_or_compare_starts_find_a_planted_rank():
     ("part", "name", "heading"),
     [
         ("counts", "0.1 an entry", "| counts |"),
+        ("count-limits", "0.1 an entry", "| counts | rank |"),
         ("hierarchies", "(24,)", "| planted |"),
         ("real", "digits", "| data | known |"),
     ],
