@@ -99,7 +99,7 @@ class Benchmark:
         known = {(one["part"], one["case"], one["contender"], one["seed"]) for one in kept}
         limits = QUICK if options.quick else Limits()
         chosen, compiled = self.parts[part], set()
-        for seed in range(options.seeds):
+        for seed in range(options.first_seed, options.first_seed + options.seeds):
             for case in options.names or chosen.cases:
                 for contender in options.models or chosen.contenders():
                     if (part, case, contender, seed) not in known:
@@ -113,8 +113,10 @@ class Benchmark:
 
     def section(self, part: str, records: Sequence[Record]) -> str:
         """The text and the tables of a part."""
-        seeds, commits = 1 + max(one["seed"] for one in records), dict.fromkeys(one["commit"] for one in records)
-        made = f"Made by `python -m benchmarks.{self.name} {part} --seeds {seeds}` at commit {', '.join(commits)}."
+        first, last = (extreme(one["seed"] for one in records) for extreme in (min, max))
+        seeds = f"--seeds {last - first + 1}" + (f" --first-seed {first}" if first else "")
+        commits = ", ".join(dict.fromkeys(one["commit"] for one in records))
+        made = f"Made by `python -m benchmarks.{self.name} {part} {seeds}` at commit {commits}."
         chosen = self.parts[part]
         return f"## {chosen.title}\n\n{chosen.text}\n\n{made}\n\n{chosen.rendered(records)}"
 
@@ -151,6 +153,7 @@ class Benchmark:
         parser.add_argument("part", choices=self.parts)
         parser.add_argument("names", nargs="*", help="some of the cases of the part")
         parser.add_argument("--seeds", type=int, default=5)
+        parser.add_argument("--first-seed", type=int, default=0)
         parser.add_argument("--models", type=_listed, help="some of the contenders, separated by semicolons")
         parser.add_argument(
             "--quick", action="store_true", help="few rows and sweeps; prints the page and keeps nothing"

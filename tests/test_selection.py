@@ -1,6 +1,7 @@
 """The choice of layer sizes by predictions of hidden entries."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -127,7 +128,7 @@ class JudgeOfTwoLevels(search.Judge):
 
 
 def test_the_layer_above_one_in_between_is_chosen_again():
-    judge = JudgeOfTwoLevels(None, None, None, 2, search.Budget(), None, 0)
+    judge = JudgeOfTwoLevels(SimpleNamespace(seeds=[0]), None, None, 2, search.Budget(), None, 0)
     judge.search(list(search.coarse_grid(40)))
     assert best_sizes(judge.trials) == (7,)
     search_in_between(judge, 40)
@@ -244,9 +245,9 @@ def test_stored_entries_are_hidden_as_the_same_entries_of_an_array():
     assert not seen[rows, columns].any()
     low, high, mean = entries.seen_columns(0)
     filled = np.where(seen.toarray() > 0, seen.toarray(), np.nan)
-    np.testing.assert_array_equal(low, np.nanmin(filled, axis=0))
-    np.testing.assert_array_equal(high, np.nanmax(filled, axis=0))
-    np.testing.assert_allclose(mean, np.nanmean(filled, axis=0))
+    np.testing.assert_allclose(low, np.nanmin(filled, axis=0), rtol=1e-6)
+    np.testing.assert_allclose(high, np.nanmax(filled, axis=0), rtol=1e-6)
+    np.testing.assert_allclose(mean, np.nanmean(filled, axis=0), rtol=1e-6)
 
 
 def test_errors_are_those_of_the_reconstruction():
@@ -341,6 +342,21 @@ def test_a_layer_exists_if_it_combines_and_is_better_than_one_feature(trials, ex
     assert layer_exists(trials, below=6) == exists
 
 
+def test_sizes_that_are_far_worse_in_the_first_split_are_not_fitted_to_the_others():
+    X = planted(4, n=300, shape=1000.0)
+    table = select_layers(NMF(), X, sizes=[1, 3, 4, 5], refit=False, random_state=0).table_
+    complete = select_layers(NMF(), X, sizes=[4, 5], refit=False, random_state=0).table_
+    assert [row.splits for row in table] == [1, 1, 3, 3]
+    assert [row.error for row in table[2:]] == [row.error for row in complete]
+    assert [row.excess > 3 * row.excess_error for row in table] == [True, True, False, False]
+
+
+def test_trials_are_compared_in_the_splits_that_they_share():
+    half, full = trial(2, 3), Trial(np.array([[1, 1], [9, 9.5]]), np.ones((2, 2)), Features(), 1.0, 1.0)
+    assert half.excess(full) == (1.5, pytest.approx(0.5 / np.sqrt(2)))
+    assert best_sizes({(3,): half, (4,): full}) == (4,)
+
+
 def test_larger_sizes_are_not_tried_after_two_that_are_clearly_worse():
     selection = select_layers(NMF(), planted(3), random_state=0)
     assert max(row.size for row in selection.table_) < 20
@@ -398,8 +414,10 @@ def test_a_checkpoint_resumes_an_interrupted_search(tmp_path, monkeypatch):
         interrupt_at(4, patched)
         with pytest.warns(UserWarning, match="Interrupted"):
             select_layers(NMF(), planted(3), **params)
-    interrupt_at(2, monkeypatch)  # it must not be fitted again
+    measure, measured = search.Judge._measure, []
+    monkeypatch.setattr(search.Judge, "_measure", lambda judge, sizes: measured.append(sizes) or measure(judge, sizes))
     assert figures(select_layers(NMF(), planted(3), **params)) == figures(expected)
+    assert measured == [(4,)]
     assert not params["checkpoint"].exists()
 
 
@@ -415,7 +433,8 @@ def test_a_verbose_model_prints_a_line_for_each_size(capsys):
     select_layers(NMF(verbose=1), planted(3), sizes=[2, 3], random_state=0)
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("layer 1, size")]
     assert "for sizes up to 3" in lines[0]
-    assert len(lines) == 2
+    assert lines[1].startswith("layer 1, size 3: error")
+    assert lines[-1].startswith("layer 1, size 3, 3 splits: error")
 
 
 # -------------------------------------------------------------------------------------- what is shown

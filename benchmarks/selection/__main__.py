@@ -1,7 +1,7 @@
 """Measure a part of the benchmark, and write the page from all that has been measured."""
 
 from benchmarks.parts import Benchmark
-from benchmarks.selection import cost, counts, hierarchies, real, single_layers
+from benchmarks.selection import cost, count_limits, counts, hierarchies, real, single_layers
 
 BENCHMARK = Benchmark(
     name="selection",
@@ -17,6 +17,7 @@ BENCHMARK = Benchmark(
         "single-layers-500": single_layers.part(500, 200),
         "single-layers-2000": single_layers.part(2000, 500),
         "counts": counts.PART,
+        "count-limits": count_limits.PART,
         "hierarchies": hierarchies.PART,
         "real": real.PART,
         "cost": cost.PART,

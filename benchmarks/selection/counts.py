@@ -26,9 +26,9 @@ def contenders() -> list[str]:
 def measure(rate, name, seed, limits):
     """Choose a size."""
     loss, form, hide = SEARCHES[name]
-    X, delta = planted_counts(SHAPE, rank_of(seed), rate, seed)
-    selection, seconds = searched(NMF(beta_loss=loss), form(X), seed, limits, hide=hide, refit=False)
-    return {"rank": rank_of(seed), "chosen": selection.best_sizes_[0], "delta": delta, "seconds": seconds}
+    planted = planted_counts(SHAPE, rank_of(seed), rate, seed)
+    selection, seconds = searched(NMF(beta_loss=loss), form(planted.X), seed, limits, hide=hide, refit=False)
+    return {"rank": rank_of(seed), "chosen": selection.best_sizes_[0], "delta": planted.delta, "seconds": seconds}
 
 
 def tables(records) -> str:

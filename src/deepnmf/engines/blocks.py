@@ -100,6 +100,10 @@ class Block(ABC):
         """The normal equations of the codes, with features Dᵀ; complete rows share one Gram matrix."""
         yield NormalEquations(slice(0, self.shape[0]), self @ features)
 
+    def with_zeros(self) -> "Block | None":
+        """The rows with zeros in place of unobserved entries, where most entries are zeros; None elsewhere."""
+        return None
+
     def averaged(self, mean: Matrix, scaled_mean: Matrix) -> "Block":
         """Means over groups of rows, times the scales of the groups.
 

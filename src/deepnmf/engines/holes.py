@@ -112,8 +112,13 @@ class HoledDense(Holed):
         return self.weighted()[0], self._weight * (H @ D)
 
     def misfit(self, H: Array, D: Array) -> float:
-        residual = np.where(self._is_observed, self.X - H @ D, 0)
-        return float(np.sum(self._weight * np.square(residual), dtype=np.float64))
+        residual = H @ D
+        np.subtract(self.X, residual, out=residual)
+        np.copyto(residual, 0, where=~self._is_observed)
+        np.square(residual, out=residual)
+        if self.weight is not None:
+            residual *= self._weight
+        return float(np.sum(residual, dtype=np.float64))
 
     def completed(self, H: Array, D: Array) -> Completed:
         model = H @ D

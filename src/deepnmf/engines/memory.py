@@ -98,6 +98,11 @@ class RowsInMemory(BlockedRows):
     def _columns(self) -> "RowsInMemory":
         return RowsInMemory(self._X.transposed(), self.workers)
 
+    def filled(self) -> Engine:
+        """Return an engine for the same rows without holes: zeros where they are the rule, else means of columns."""
+        zeros = self._X.with_zeros()
+        return super().filled() if zeros is None else RowsInMemory(zeros, self.workers, unit=self.unit)
+
     def transposed(self) -> "RowsInMemory":
         """Return an engine for the columns of sparsely observed data."""
         return self._columns

@@ -39,8 +39,8 @@ class PatternWeights:
 
     @property
     def data(self) -> Array:
-        """All different weights, and more."""
-        return np.append(self.stored.data, self.rest)
+        """The largest weights, by which all are checked."""
+        return np.append(self.stored.data.max(initial=0), self.rest)
 
 
 class HoledSparse(Holed):
@@ -61,7 +61,7 @@ class HoledSparse(Holed):
     @cached_property
     def weights(self) -> Array:
         """The weight of each stored entry."""
-        return np.ones_like(self.X.data) if self.weight is None else self.weight.data
+        return np.ones_like(self.X.data) if self.weight is None else self.weight.data.astype(self.dtype, copy=False)
 
     def rows(self, part: slice) -> "HoledSparse":
         weight = None if self.weight is None else stored_rows(self.weight, part)
@@ -101,6 +101,9 @@ class HoledSparse(Holed):
         sqnorm = (1 - self.rest) * _square_of_product(H, D) + _sum(step * (2 * model + residual) + self.rest * model**2)
         R = self._with(step + self.rest * model)
         return Completed(Sparse(R) if self.rest == 1 else LowRankPlusSparse((1 - self.rest) * H, D, R), sqnorm)
+
+    def with_zeros(self) -> Sparse | None:
+        return Sparse(self.weighted()[0]) if self.rest else None
 
     def observed_rows(self) -> Iterator[ObservedRow]:
         for begin, end in zip(self.X.indptr[:-1], self.X.indptr[1:], strict=True):

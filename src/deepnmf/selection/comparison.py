@@ -1,11 +1,13 @@
 """Candidates for the size of a layer, compared by their errors at the same hidden entries."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from deepnmf.arrays import Array
+
+FAR = 3  # standard errors of a difference in the first split: what is worse by more need not be measured in the others
 
 LayerSizes = tuple[int, ...]
 """The sizes of the layers of a candidate, the lowest first."""
@@ -25,12 +27,16 @@ class Candidate:
     above : tuple of int
         The sizes of the layers above it in the models that were tried. Usually there are none. A layer in between is
         judged together with the layer above.
+    splits : int
+        How many splits it was fitted to. A size that is far worse than another one in the first split, by more than
+        three standard errors of the difference, is not fitted to the others.
     error : float
         The mean loss of a hidden entry: half the squared error, or the divergence that `beta_loss` names; above layer 1
         the Kullback-Leibler divergence. If counts are hidden, the mean loss of a hidden count. Errors of different
-        layers cannot be compared.
+        layers cannot be compared. It is the smallest error plus `excess`, so that errors in one split and in several
+        can be compared.
     standard_error : float
-        Of `error`.
+        Of the error in the splits that it was fitted to.
     excess : float
         How much larger the error is than the smallest one of the layer.
     excess_error : float
@@ -44,8 +50,8 @@ class Candidate:
         distances, as NMFk and cNMF have it. NaN for size 1 and for a layer in between.
     explained : float
         The share of the data that the features explain, as in `hierarchy_`.
-    dead : float
-        The mean number of features that were not used.
+    dead : int
+        The number of features that were not used.
     copies : int
         The number of features that are copies of one feature below; 0 for layer 1.
     passes : float
@@ -76,6 +82,7 @@ class Candidate:
     layer: int
     size: int
     above: LayerSizes
+    splits: int
     error: float
     standard_error: float
     excess: float
@@ -83,7 +90,7 @@ class Candidate:
     stability: float
     silhouette: float
     explained: float
-    dead: float
+    dead: int
     copies: int
     passes: float
     seconds: float
@@ -99,13 +106,16 @@ class Features:
     stability: float = float("nan")
     silhouette: float = float("nan")
     explained: float = float("nan")
-    dead: float = 0.0
+    dead: int = 0
     copies: int = 0
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What was measured of one candidate: sums over the hidden entries of each row in each split, and their weights."""
+    """What was measured of one candidate: sums over the hidden entries of each row in each split, and their weights.
+
+    Not every candidate is measured in all splits, but all are in the first ones.
+    """
 
     errors: Array
     weights: Array
@@ -123,10 +133,30 @@ class Trial:
         """Of the mean, where entries of different rows are independent."""
         return _standard_error(self.errors - self.error * self.weights, self.weights)
 
+    @property
+    def n_splits(self) -> int:
+        """In how many splits it was measured."""
+        return len(self.errors)
+
+    def in_first(self, n_splits: int) -> "Trial":
+        """What was measured in the first splits."""
+        return replace(self, errors=self.errors[:n_splits], weights=self.weights[:n_splits])
+
+    def with_splits(self, others: "Trial") -> "Trial":
+        """What was measured in these splits and in others."""
+        return replace(
+            self,
+            errors=np.concatenate([self.errors, others.errors]),
+            weights=np.concatenate([self.weights, others.weights]),
+            passes=self.passes + others.passes,
+            seconds=self.seconds + others.seconds,
+        )
+
     def excess(self, other: "Trial") -> tuple[float, float]:
         """How much larger the error is than another's at the same entries, and the standard error of that."""
-        differences = self.errors - other.errors
-        return float(differences.sum() / self.weights.sum()), _standard_error(differences, self.weights)
+        n = min(self.n_splits, other.n_splits)
+        differences, weights = self.errors[:n] - other.errors[:n], self.weights[:n]
+        return float(differences.sum() / weights.sum()), _standard_error(differences, weights)
 
 
 def _standard_error(deviations: Array, weights: Array) -> float:
@@ -142,15 +172,28 @@ def by_size(sizes: LayerSizes) -> tuple[int, LayerSizes]:
     return len(sizes), sizes
 
 
+def in_question(trials: Trials) -> dict[LayerSizes, Trial]:
+    """Those that are not far worse than the best one in the first split, in the splits that all of them have."""
+    first = {sizes: trial.in_first(1) for sizes, trial in trials.items()}
+    least = first[_least(first)]
+    near = {sizes: trials[sizes] for sizes, trial in first.items() if not is_clearly_worse(trial, least, FAR)}
+    n_splits = min(trial.n_splits for trial in near.values())
+    return {sizes: trial.in_first(n_splits) for sizes, trial in near.items()}
+
+
 def smallest_error(trials: Trials) -> LayerSizes:
     """The sizes with the smallest error."""
+    return _least(in_question(trials))
+
+
+def _least(trials: Trials) -> LayerSizes:
     return min((trial.error, by_size(sizes)) for sizes, trial in trials.items())[1][1]
 
 
-def is_clearly_worse(one: Trial, other: Trial) -> bool:
-    """Whether the error is larger than another's by more than one standard error of the difference."""
+def is_clearly_worse(one: Trial, other: Trial, margin: float = 1) -> bool:
+    """Whether the error is larger than another's by more than one standard error of the difference, or several."""
     excess, standard_error = one.excess(other)
-    return excess > standard_error
+    return excess > margin * standard_error
 
 
 def best_sizes(trials: Trials) -> LayerSizes:
@@ -159,8 +202,9 @@ def best_sizes(trials: Trials) -> LayerSizes:
     Of single layers that is the smallest. If there are none, layers are needed in between, and of these with the fewest
     layers it is the one with the smallest error: a smaller layer above another one is not a simpler model.
     """
-    least = trials[smallest_error(trials)]
-    close = {sizes: trial for sizes, trial in trials.items() if not is_clearly_worse(trial, least)}
+    possible = in_question(trials)
+    least = possible[_least(possible)]
+    close = {sizes: trial for sizes, trial in possible.items() if not is_clearly_worse(trial, least)}
     fewest = min(len(sizes) for sizes in close)
     shallow = {sizes: trial for sizes, trial in close.items() if len(sizes) == fewest}
     return min(shallow) if fewest == 1 else smallest_error(shallow)
@@ -175,17 +219,19 @@ def layer_exists(trials: Trials, below: int) -> bool:
 def candidates(trials: Trials, layer: int) -> list[Candidate]:
     """The rows of the table for layers above given ones, by size; `layer` is the number of the lowest of them."""
     least, best = smallest_error(trials), best_sizes(trials)
-    bound = trials[least].error + trials[least].standard_error
-    plain = min((sizes for sizes, trial in trials.items() if trial.error <= bound), key=by_size)
+    excesses = {sizes: trial.excess(trials[least]) for sizes, trial in trials.items()}
+    bound = trials[least].standard_error
+    plain = min((sizes for sizes, (excess, _) in excesses.items() if excess <= bound), key=by_size)
     rows = []
     for sizes, trial in sorted(trials.items(), key=lambda item: by_size(item[0])):
-        excess, excess_error = trial.excess(trials[least])
+        excess, excess_error = excesses[sizes]
         rows.append(
             Candidate(
                 layer=layer + max(len(best) - len(sizes), 0),
                 size=sizes[0],
                 above=sizes[1:],
-                error=trial.error,
+                splits=trial.n_splits,
+                error=trials[least].error + excess,
                 standard_error=trial.standard_error,
                 excess=excess,
                 excess_error=excess_error,

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.selection.splits import HIDDEN_SHARE, LEAST_PREDICTION, Seen, Splits, decoder, products_at
+from deepnmf.selection.splits import HIDDEN_SHARE, LEAST_PREDICTION, Seen, Splits, decoder, parts, products_at
 
 
 class Places(NamedTuple):
@@ -44,15 +44,18 @@ class HiddenEntries(Splits):
         losses with logarithms or ratios it is at least a hundredth of their mean: of an entry that is predicted to be
         impossible, the error would be that of the smallest number of the machine.
         """
-        rows, columns, weights = self.hidden(split)
         seen, divergence = self.seen_columns(split), model._learned.divergence
         margin = seen.high - seen.low
         least = seen.low - margin if divergence.beta >= 2 else LEAST_PREDICTION * seen.mean
-        predicted = products_at(rows, columns, *decoder(model))
-        predicted = np.clip(predicted, least[columns], (seen.high + margin)[columns])
-        actual = np.asarray(self.X[rows, columns], dtype=np.float64).ravel()
-        n, values = self.shape[0], weights * divergence.each(actual, predicted)
-        return np.bincount(rows, values, minlength=n), np.bincount(rows, weights, minlength=n)
+        hidden, factors = self.hidden(split), decoder(model)
+        errors, totals = np.zeros((2, self.shape[0]))
+        for part in parts(len(hidden.rows)):
+            rows, columns, weights = (array[part] for array in hidden)
+            predicted = np.clip(products_at(rows, columns, *factors), least[columns], (seen.high + margin)[columns])
+            actual = np.asarray(self.X[rows, columns], dtype=np.float64).ravel()
+            errors += np.bincount(rows, weights * divergence.each(actual, predicted), self.shape[0])
+            totals += np.bincount(rows, weights, self.shape[0])
+        return errors, totals
 
 
 class HiddenInArray(HiddenEntries):
@@ -61,11 +64,16 @@ class HiddenInArray(HiddenEntries):
     def __init__(self, X: Array, seeds: list[int], weight: Array | None = None) -> None:
         self.weight = weight
         super().__init__(X, seeds)
+        if weight is not None:
+            self.weight = weight.astype(self.dtype, copy=False)
 
     def observed(self) -> Array:
         """Whether each entry is a number that counts."""
-        known = ~np.isnan(self.X)
-        return known if self.weight is None else known & (self.weight > 0)
+        known = np.isnan(self.X)
+        np.logical_not(known, out=known)
+        if self.weight is not None:
+            known &= self.weight > 0
+        return known
 
     def observed_by_line(self) -> tuple[Array, Array]:
         """The numbers of observed entries in each row and in each column."""
@@ -74,25 +82,32 @@ class HiddenInArray(HiddenEntries):
 
     def mask(self, split: int) -> Array:
         """Whether each entry is hidden; every row and column that was observed keeps an entry."""
-        observed = self.observed()
-        mask = observed & (self.rng(split).random(self.shape, dtype=np.float32) < HIDDEN_SHARE)
-        left = observed & ~mask
-        mask &= left.any(axis=1, keepdims=True)
-        return np.asarray(mask & left.any(axis=0, keepdims=True))
+        observed, rng = self.observed(), self.rng(split)
+        mask = np.empty_like(observed)
+        for i in range(self.shape[0]):  # row by row, as drawn numbers take more room than the mask
+            mask[i] = rng.random(self.shape[1], dtype=np.float32) < HIDDEN_SHARE
+        mask &= observed
+        observed &= ~mask
+        mask &= observed.any(axis=1, keepdims=True)
+        mask &= observed.any(axis=0, keepdims=True)
+        return mask
 
     def hidden(self, split: int) -> Places:
         """The entries that a split hides."""
-        rows, columns = np.nonzero(self.mask(split))
+        rows, columns = (places.astype(np.int32) for places in np.nonzero(self.mask(split)))
         weights = np.ones(len(rows)) if self.weight is None else self.weight[rows, columns].astype(np.float64)
         return Places(rows, columns, weights)
 
     def seen(self, split: int) -> Seen:
         """The data with NaN at the entries that a split hides."""
-        return Seen(np.where(self.mask(split), self.X.dtype.type(np.nan), self.X), self.weight)
+        mask = self.mask(split)
+        seen = self.X.astype(self.dtype, order="C")
+        np.copyto(seen, np.nan, where=mask)
+        return Seen(seen, self.weight)
 
     def some_rows(self, rows: Array) -> Seen:
         """Some rows, with nothing hidden."""
-        return Seen(self.X[rows], None if self.weight is None else self.weight[rows])
+        return Seen(self.X[rows].astype(self.dtype, copy=False), None if self.weight is None else self.weight[rows])
 
     def seen_columns(self, split: int) -> Columns:
         """What can be seen of each column."""

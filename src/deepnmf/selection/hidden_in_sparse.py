@@ -1,12 +1,14 @@
 """Hidden entries of sparse matrices: ratings, of which only the stored ones count, and data whose zeros count too."""
 
+from functools import cached_property
+
 import numpy as np
 from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import PatternWeights
 from deepnmf.selection.hidden_entries import Columns, HiddenEntries, Places
-from deepnmf.selection.splits import HIDDEN_SHARE, Seen
+from deepnmf.selection.splits import HIDDEN_SHARE, Seen, parts
 
 ZEROS_FOR_EACH = 2  # zeros that are hidden for each stored entry that is, where there are so many
 
@@ -14,53 +16,69 @@ ZEROS_FOR_EACH = 2  # zeros that are hidden for each stored entry that is, where
 class HiddenInStored(HiddenEntries):
     """A CSR matrix of which only the stored entries count, as in ratings."""
 
-    def __init__(self, X: Matrix, seeds: list[int]) -> None:
-        self.rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-        super().__init__(X, seeds)
-
     def observed_by_line(self) -> tuple[Array, Array]:
         """The numbers of stored entries in each row and in each column."""
-        return self._counts(self.rows, self.X.indices)
+        return self._stored_by_line
 
-    def mask(self, split: int) -> Array:
-        """Whether each stored entry is hidden; every row and column with stored entries keeps one."""
-        mask = self.rng(split).random(self.X.nnz, dtype=np.float32) < HIDDEN_SHARE
-        left_in_rows, left_in_columns = self._counts(self.rows[~mask], self.X.indices[~mask])
-        return np.asarray(mask & (left_in_rows[self.rows] > 0) & (left_in_columns[self.X.indices] > 0))
+    def hidden_stored(self, split: int) -> Array:
+        """The places of the stored entries that a split hides; every row and column with stored entries keeps one."""
+        drawn = np.flatnonzero(self.rng(split).random(self.X.nnz, dtype=np.float32) < HIDDEN_SHARE)
+        rows, columns = self._rows(drawn), self.X.indices[drawn]
+        in_rows, in_columns = self._stored_by_line
+        left_in_rows = in_rows - np.bincount(rows, minlength=self.shape[0])
+        left_in_columns = in_columns - np.bincount(columns, minlength=self.shape[1])
+        return drawn[(left_in_rows[rows] > 0) & (left_in_columns[columns] > 0)]
 
     def hidden(self, split: int) -> Places:
         """The stored entries that a split hides."""
-        mask = self.mask(split)
-        return Places(self.rows[mask], self.X.indices[mask], np.ones(np.count_nonzero(mask)))
+        places = self.hidden_stored(split)
+        return Places(self._rows(places), self.X.indices[places], np.ones(len(places)))
 
     def seen(self, split: int) -> Seen:
         """The matrix without the entries that a split hides."""
-        kept = ~self.mask(split)
-        ends = np.concatenate([[0], np.cumsum(self._counts(self.rows[kept], self.X.indices[kept])[0])])
-        X = sparse.csr_array((self.X.data[kept], self.X.indices[kept], ends), shape=self.shape)
-        return Seen(X, "stored")
+        hidden = self.hidden_stored(split)
+        kept = self._all_but(hidden)
+        ends = (self.X.indptr - np.searchsorted(hidden, self.X.indptr)).astype(self.X.indptr.dtype)
+        values = self.X.data[kept].astype(self.dtype, copy=False)
+        return Seen(sparse.csr_array((values, self.X.indices[kept], ends), shape=self.shape), "stored")
 
     def some_rows(self, rows: Array) -> Seen:
         """Some rows, with nothing hidden."""
-        return Seen(self.X[rows], "stored")
+        return Seen(self.X[rows].astype(self.dtype, copy=False), "stored")
 
     def seen_columns(self, split: int) -> Columns:
         """What can be seen of each column."""
-        kept, n = ~self.mask(split), self.shape[1]
-        columns, values = self.X.indices[kept], self.X.data[kept]
-        low, high = self._extremes(columns, values, np.inf)
-        return Columns(low, high, np.bincount(columns, values, n) / np.bincount(columns, minlength=n))
+        return self._kept_columns(split, np.inf)
 
-    def _extremes(self, columns: Array, values: Array, beyond: float) -> tuple[Array, Array]:
-        """The smallest and the largest value of each column, within bounds."""
-        low, high = np.full(self.shape[1], beyond), np.full(self.shape[1], -beyond)
-        np.minimum.at(low, columns, values)
-        np.maximum.at(high, columns, values)
-        return low, high
+    def _kept_columns(self, split: int, beyond: float) -> Columns:
+        """The extremes of the stored entries that can be seen of each column, within bounds, and their mean."""
+        kept, n = self._all_but(self.hidden_stored(split)), self.shape[1]
+        low, high, sums, counts = np.full(n, beyond), np.full(n, -beyond), np.zeros(n), np.zeros(n)
+        for part in parts(self.X.nnz):
+            columns, values = self.X.indices[part][kept[part]], self.X.data[part][kept[part]]
+            np.minimum.at(low, columns, values)
+            np.maximum.at(high, columns, values)
+            sums += np.bincount(columns, values, n)
+            counts += np.bincount(columns, minlength=n)
+        return Columns(low, high, sums / np.maximum(counts, 1))
 
-    def _counts(self, rows: Array, columns: Array) -> tuple[Array, Array]:
-        by_row, by_column = np.bincount(rows, minlength=self.shape[0]), np.bincount(columns, minlength=self.shape[1])
-        return by_row, by_column
+    @cached_property
+    def _stored_by_line(self) -> tuple[Array, Array]:
+        by_column = np.zeros(self.shape[1], np.int64)
+        for part in parts(self.X.nnz):
+            by_column += np.bincount(self.X.indices[part], minlength=self.shape[1])
+        return np.diff(self.X.indptr), by_column
+
+    def _rows(self, places: Array) -> Array:
+        """The rows of stored entries."""
+        rows = np.searchsorted(self.X.indptr, places, side="right") - 1
+        return rows.astype(self.X.indices.dtype)
+
+    def _all_but(self, places: Array) -> Array:
+        """A mask of the stored entries."""
+        mask = np.ones(self.X.nnz, bool)
+        mask[places] = False
+        return mask
 
 
 class HiddenInSparse(HiddenInStored):
@@ -80,41 +98,42 @@ class HiddenInSparse(HiddenInStored):
         """All entries are observed."""
         return np.full(self.shape[0], self.shape[1]), np.full(self.shape[1], self.shape[0])
 
-    def hidden_zeros(self, split: int) -> tuple[Array, Array]:
-        """Rows and columns of the zeros that a split hides, in the order of the rows."""
+    def hidden_zeros(self, split: int) -> tuple[Array, Array, Array]:
+        """Rows and columns of the zeros that a split hides, in the order of the rows, and the stored entries after."""
         rng, n_columns = np.random.default_rng((self.seeds[split], 1)), self.shape[1]
         n_entries = self.shape[0] * n_columns
         drawn = np.unique(rng.integers(n_entries, size=rng.binomial(n_entries, self.zero_share)))
-        stored = self.rows * n_columns + self.X.indices
-        return np.divmod(drawn[~np.isin(drawn, stored, assume_unique=True)], n_columns)
+        stored = np.repeat(np.arange(self.shape[0]) * n_columns, np.diff(self.X.indptr))
+        stored += self.X.indices
+        after = np.searchsorted(stored, drawn)
+        is_zero = stored[np.minimum(after, len(stored) - 1)] != drawn
+        rows, columns = (places.astype(self.X.indices.dtype) for places in np.divmod(drawn[is_zero], n_columns))
+        return rows, columns, after[is_zero]
 
     def hidden(self, split: int) -> Places:
         """The stored entries and the zeros that a split hides."""
-        stored, zeros = super().hidden(split), self.hidden_zeros(split)
+        stored, zeros = super().hidden(split), self.hidden_zeros(split)[:2]
         weights = np.full(len(zeros[0]), HIDDEN_SHARE / self.zero_share)
-        rows, columns, weights = (np.concatenate(parts) for parts in zip(stored, (*zeros, weights), strict=True))
+        rows, columns, weights = (np.concatenate(both) for both in zip(stored, (*zeros, weights), strict=True))
         order = np.argsort(rows, kind="stable")
         return Places(rows[order], columns[order], weights[order])
 
     def seen(self, split: int) -> Seen:
         """The matrix with all hidden entries stored, and the weights that tell them from the others."""
-        zeros, mask = self.hidden_zeros(split), self.mask(split)
-        rows, columns = np.concatenate([self.rows, zeros[0]]), np.concatenate([self.X.indices, zeros[1]])
-        none = np.zeros(len(zeros[0]), self.X.dtype)
-        order, ends = np.lexsort((columns, rows)), np.cumsum([0, *np.bincount(rows, minlength=self.shape[0])])
+        rows, columns, after = self.hidden_zeros(split)
+        ends = self.X.indptr + np.searchsorted(rows, np.arange(self.shape[0] + 1)).astype(self.X.indptr.dtype)
+        indices = np.insert(self.X.indices, after, columns)
         X, weights = (
-            sparse.csr_array((np.concatenate([values, none])[order], columns[order], ends), shape=self.shape)
-            for values in (self.X.data, (~mask).astype(self.X.dtype))
+            sparse.csr_array((np.insert(values, after, 0), indices, ends), shape=self.shape)
+            for values in (self.X.data.astype(self.dtype, copy=False), self._all_but(self.hidden_stored(split)))
         )
         return Seen(X, PatternWeights(weights, (1 - HIDDEN_SHARE) / (1 - self.zero_share)))
 
     def some_rows(self, rows: Array) -> Seen:
         """Some rows, with nothing hidden."""
-        return Seen(self.X[rows])
+        return Seen(super().some_rows(rows).X)
 
     def seen_columns(self, split: int) -> Columns:
         """What can be seen of each column, in which there is always a zero."""
-        kept = ~self.mask(split)
-        columns, values = self.X.indices[kept], self.X.data[kept]
-        mean = np.bincount(columns, values, self.shape[1]) / ((1 - HIDDEN_SHARE) * self.shape[0])
-        return Columns(*self._extremes(columns, values, 0.0), mean)
+        low, high, mean = self._kept_columns(split, 0.0)
+        return Columns(low, high, mean * self._stored_by_line[1] / self.shape[0])

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FIGURES = ("error", "excess", "±", "stability", "silhouette", "explained", "dead", "copies", "seconds")
+FIGURES = ("splits", "error", "excess", "±", "stability", "silhouette", "explained", "dead", "copies", "seconds")
 HEADINGS = ("layer", "size", *FIGURES, "")
 TICK_RATIO = 1.3  # of neighboring ticks, at least
 PANELS_A_ROW = 2
@@ -175,6 +175,7 @@ def cells(candidate: Candidate, headings: Sequence[str] = HEADINGS) -> tuple[str
     texts = {
         "layer": str(candidate.layer),
         "size": " below ".join(map(str, (candidate.size, *candidate.above))),
+        "splits": str(candidate.splits),
         "error": f"{candidate.error:.3g}",
         "excess": f"{candidate.excess:.3g}",
         "±": f"{candidate.excess_error:.2g}",
@@ -182,7 +183,7 @@ def cells(candidate: Candidate, headings: Sequence[str] = HEADINGS) -> tuple[str
         "stability": _number(candidate.stability, ".2f"),
         "silhouette": _number(candidate.silhouette, ".2f"),
         "explained": _number(candidate.explained, ".1%"),
-        "dead": f"{candidate.dead:.1f}",
+        "dead": str(candidate.dead),
         "copies": str(candidate.copies),
         "seconds": f"{candidate.seconds:.1f}",
         "": " ".join(mark for mark, holds in marks.items() if holds),

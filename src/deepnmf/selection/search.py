@@ -18,8 +18,10 @@ from deepnmf.selection.comparison import (
     Features,
     LayerSizes,
     Trial,
+    Trials,
     best_sizes,
     by_size,
+    in_question,
     is_clearly_worse,
     smallest_error,
 )
@@ -111,57 +113,86 @@ class Judge:
 
         They are sizes of one layer; `layers_of` completes them by layers above or below, whose sizes are given.
         """
-        tried: dict[LayerSizes, Trial] = {}
+        tried: list[int] = []
         n_worse = 0
         for size in grid:
-            tried[size,] = self._try(layers_of(size), [other for other in grid if other > size])
-            n_worse = n_worse + 1 if is_too_large(size, tried) else 0
+            self._try(layers_of(size), [other for other in grid if other > size])
+            tried.append(size)
+            n_worse = n_worse + 1 if is_too_large(size, self._compared(tried, layers_of)) else 0
             if n_worse == ENOUGH_WORSE:
                 break
-        while tried and (sizes := halved_gaps(sorted(size for (size,) in tried), best_sizes(tried)[0])):
+        while tried and (sizes := halved_gaps(sorted(tried), best_sizes(self._compared(tried, layers_of))[0])):
             for size in sizes:
-                tried[size,] = self._try(layers_of(size), [other for other in sizes if other > size])
+                self._try(layers_of(size), [other for other in sizes if other > size])
+                tried.append(size)
+        self._complete(self.trials)
 
     def try_all(self, candidates: Sequence[LayerSizes]) -> None:
         """Measure each of the candidates."""
         ordered = sorted(set(candidates), key=by_size)
         for place, sizes in enumerate(ordered, start=1):
             self._try(sizes, [other[0] for other in ordered[place:]])
+        self._complete(self.trials)
 
-    def _try(self, sizes: LayerSizes, later: Sequence[int]) -> Trial:
-        """Measure a candidate, unless it was."""
+    def _compared(self, tried: Sequence[int], layers_of: Callable[[int], LayerSizes]) -> dict[LayerSizes, Trial]:
+        """The trials of some sizes, measured well enough to be compared: a single one in question need not be."""
+        trials = {layers_of(size): self.trials[layers_of(size)] for size in tried}
+        if len(in_question(trials)) > 1:
+            self._complete(trials)
+        return {(size,): self.trials[layers_of(size)] for size in tried}
+
+    def _try(self, sizes: LayerSizes, later: Sequence[int]) -> None:
+        """Measure a candidate in the first split, unless it was."""
         if sizes not in self.trials:
             self.trials[sizes] = self.budget.measured(partial(self._measure, sizes))
             if self.verbose:
                 self._print(sizes, later)
-        return self.trials[sizes]
+
+    def _complete(self, trials: Trials) -> None:
+        """Measure those that are in question in all splits."""
+        for sizes in in_question(trials) if trials else ():
+            if self.trials[sizes].n_splits < len(self.splits.seeds):
+                others = self.budget.measured(partial(self._measure_others, sizes))
+                self.trials[sizes] = self.trials[sizes].with_splits(others)
+                if self.verbose:
+                    self._print(sizes)
 
     # -------------------------------------------------------------------------------------- the fits
 
     def _measure(self, sizes: LayerSizes) -> Trial:
-        began = time.perf_counter()
-        model, n_splits = self.model_of(sizes), len(self.splits.seeds)
-        fits = [partial(self._predict, model, split) for split in range(n_splits)]
-        if len(sizes) == 1:
-            fits += [partial(self._learn, model, half) for half in range(2)]
+        """Predict what the first split hides, and fit both halves of the rows."""
+        halves = range(2 if len(sizes) == 1 else 0)
+        return self._trial(sizes, [partial(self._learn, half=half) for half in halves], range(1))
+
+    def _measure_others(self, sizes: LayerSizes) -> Trial:
+        """Predict what the other splits hide."""
+        return self._trial(sizes, [], range(1, len(self.splits.seeds)))
+
+    def _trial(self, sizes: LayerSizes, learn: Sequence[Callable[[Any], Measured]], splits: Sequence[int]) -> Trial:
+        began, model = time.perf_counter(), self.model_of(sizes)
+        fits = [partial(self._predict, model, split) for split in splits] + [partial(one, model) for one in learn]
         measured = _all(fits, self.n_jobs)
-        predicted, learned = measured[:n_splits], measured[n_splits:]
+        predicted, learned = measured[: len(splits)], measured[len(splits) :]
         errors, weights = (np.array([getattr(one, name) for one in predicted]) for name in ("errors", "weights"))
         passes = sum(one.passes for one in predicted) + sum(one.passes for one in learned) / 2
         passes *= max(1.0, sizes[0] / FEATURES_OF_A_PASS)
-        return Trial(errors, weights, self._described(predicted, learned), passes, time.perf_counter() - began)
+        features = self._described(predicted[0], learned) if 0 in splits else Features()
+        return Trial(errors, weights, features, passes, time.perf_counter() - began)
 
-    def _described(self, predicted: Sequence[Measured], learned: Sequence[Measured]) -> Features:
-        dead = np.mean([np.count_nonzero(~one.features.any(axis=1)) for one in predicted])
-        explained, copies = self.describe(predicted[0].features)
-        similar = stability([one.features for one in learned]) if learned else ()
-        return Features(*(similar or (float("nan"), float("nan"))), explained, float(dead), copies)
+    def _described(self, predicted: Measured, learned: Sequence[Measured]) -> Features:
+        dead = np.count_nonzero(~predicted.features.any(axis=1))
+        explained, copies = self.describe(predicted.features)
+        similar = stability([one.features for one in learned]) if learned else (float("nan"), float("nan"))
+        return Features(*similar, explained, int(dead), copies)
 
     def _predict(self, model: Any, split: int) -> Measured:
         """Fit what a split shows, and predict what it hides."""
-        X, entry_weight = self.splits.seen(split)
-        model = fitted(model, X, self.y, **_weights(entry_weight), **self.fit_params)
+        model = self._fitted_to_seen(model, split)
         return Measured(*self.splits.errors(split, model), model.features_[0], model.n_iter_)
+
+    def _fitted_to_seen(self, model: Any, split: int) -> Any:
+        X, entry_weight = self.splits.seen(split)
+        return fitted(model, X, self.y, **_weights(entry_weight), **self.fit_params)
 
     def _learn(self, model: Any, half: int) -> Measured:
         """Fit a half of the rows from a random start."""
@@ -175,12 +206,14 @@ class Judge:
         model = fitted(model, X, y, **_weights(entry_weight), **params)
         return Measured(np.empty(0), np.empty(0), model.features_[0], model.n_iter_)
 
-    def _print(self, sizes: LayerSizes, later: Sequence[int]) -> None:
+    def _print(self, sizes: LayerSizes, later: Sequence[int] = ()) -> None:
         trial = self.trials[sizes]
         below = f" below {', '.join(map(str, sizes[1:]))}" if sizes[1:] else ""
-        line = f"layer {self.layer}, size {sizes[0]}{below}: error {trial.error:.4g} ± {trial.standard_error:.2g}"
-        if later:
-            seconds = sum(later) * trial.seconds / sizes[0]  # a sweep takes time in proportion to the size
+        splits = f", {trial.n_splits} splits" if trial.n_splits > 1 else ""
+        line = f"layer {self.layer}, size {sizes[0]}{below}{splits}: error {trial.error:.4g}"
+        line += f" ± {trial.standard_error:.2g}"
+        if later:  # a sweep takes time in proportion to the size
+            seconds = len(self.splits.seeds) * sum(later) * trial.seconds / sizes[0]
             line += f"; at most about {seconds:.0f} s for sizes up to {max(later)}"
         print(line, flush=True)
 

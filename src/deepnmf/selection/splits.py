@@ -4,7 +4,9 @@ What is hidden is drawn again from a seed whenever it is needed, and so is the s
 process.
 """
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +18,8 @@ from deepnmf.kernels import sampled_products
 HIDDEN_SHARE = 0.1
 FEWEST_OBSERVED = 200  # entries: of fewer than twenty hidden ones the errors say next to nothing
 LEAST_PREDICTION = 0.01  # of the baseline's: logarithms of predictions must be finite
+SAFE_IN_SINGLE_PRECISION = 2.0**20  # root mean square, for every model
+PLACES_AT_ONCE = 2**16
 
 
 class Seen(NamedTuple):
@@ -28,6 +32,9 @@ class Seen(NamedTuple):
 class Splits(ABC):
     """A matrix and what is hidden of it in each split.
 
+    Fits see it in single precision, which takes half the room and less time. What a fit with the default tolerances
+    predicts is the same to six digits, and much less than the noise of any data.
+
     Parameters
     ----------
     X : array or CSR matrix
@@ -37,6 +44,7 @@ class Splits(ABC):
 
     def __init__(self, X: Matrix, seeds: list[int]) -> None:
         self.X, self.seeds, self.shape = X, seeds, X.shape
+        self.dtype = np.dtype(np.float32) if is_safe_in_single_precision(X) else X.dtype
         self.check()
 
     @abstractmethod
@@ -71,14 +79,27 @@ class Splits(ABC):
         return np.random.default_rng(self.seeds[split])
 
 
+def is_safe_in_single_precision(X: Matrix) -> bool:
+    """Whether squares of the entries are finite and accurate in single precision, in any units of a model."""
+    values = X.data if sparse.issparse(X) else X
+    largest = max(abs(float(extreme.reduce(values, axis=None, initial=0))) for extreme in (np.fmax, np.fmin))
+    least_root_mean_square = largest / math.sqrt(math.prod(X.shape))
+    return least_root_mean_square >= 1 / SAFE_IN_SINGLE_PRECISION and largest <= SAFE_IN_SINGLE_PRECISION
+
+
 def decoder(model: Any) -> tuple[Array, Array]:
     """H and D of the data's reconstruction H D by the lowest layer of a model."""
-    H = model.codes_[0].astype(np.float64)
-    return H, model.decode(np.eye(H.shape[1]), 0).astype(np.float64)
+    H = model.codes_[0]
+    return H, model.decode(np.eye(H.shape[1], dtype=H.dtype), 0)
 
 
 def products_at(rows: Array, columns: Array, H: Array, D: Array) -> Array:
     """(H D)_ij at some entries; `rows` ascend."""
     ends = np.searchsorted(rows, np.arange(len(H) + 1))
-    places = sparse.csr_array((np.empty(len(rows)), columns, ends), shape=(len(H), D.shape[1]))
-    return sampled_products(places, H, D)
+    places = sparse.csr_array((np.empty(len(rows), H.dtype), columns, ends), shape=(len(H), D.shape[1]))
+    return sampled_products(places, H, D).astype(np.float64)
+
+
+def parts(n_places: int) -> Iterator[slice]:
+    """Slices of places that are predicted at once, so that predictions take little room beside the data."""
+    return (slice(begin, begin + PLACES_AT_ONCE) for begin in range(0, n_places, PLACES_AT_ONCE))

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.selection.splits import HIDDEN_SHARE, LEAST_PREDICTION, Seen, Splits, decoder, products_at
+from deepnmf.selection.splits import HIDDEN_SHARE, LEAST_PREDICTION, Seen, Splits, decoder, parts, products_at
 
 
 class ThinnedCounts(Splits):
@@ -22,17 +22,21 @@ class ThinnedCounts(Splits):
 
     def hidden(self, split: int) -> Array:
         """How many of each stored count are hidden."""
-        return self.rng(split).binomial(self.X.data.astype(np.int64), HIDDEN_SHARE)
+        rng, hidden = self.rng(split), np.empty(self.X.nnz, np.int32)
+        for part in parts(self.X.nnz):
+            hidden[part] = rng.binomial(self.X.data[part].astype(np.int64), HIDDEN_SHARE)
+        return hidden
 
     def seen(self, split: int) -> Seen:
         """The counts without the hidden ones."""
-        X = self._with(self.X.data - self.hidden(split)).copy()
+        X = self._without(self.hidden(split))
+        X.indices, X.indptr = X.indices.copy(), X.indptr.copy()
         X.eliminate_zeros()
         return Seen(X)
 
     def some_rows(self, rows: Array) -> Seen:
         """Some rows, with nothing hidden."""
-        return Seen(self.X[rows])
+        return Seen(self.X[rows].astype(self.dtype, copy=False))
 
     def errors(self, split: int, model: Any) -> tuple[Array, Array]:
         """The Kullback-Leibler divergence of the hidden counts from their predictions, and their number, by row.
@@ -40,18 +44,25 @@ class ThinnedCounts(Splits):
         What was seen predicts a ninth of it. A hundredth of the prediction is that of the baseline, row total times
         column share, so that no count is predicted to be impossible.
         """
-        hidden, seen = self.hidden(split), self.X.data - self.hidden(split)
-        H, D = decoder(model)
+        hidden, (H, D) = self.hidden(split), decoder(model)
         scale = HIDDEN_SHARE / (1 - HIDDEN_SHARE)
-        row_sums, column_sums = (np.asarray(self._with(seen).sum(axis=axis)).ravel() for axis in (1, 0))
-        rows = np.repeat(np.arange(self.shape[0]), np.diff(self.X.indptr))
-        places = rows[hidden > 0], self.X.indices[hidden > 0]
-        baseline = row_sums[places[0]] * column_sums[places[1]] / max(column_sums.sum(), 1)
-        predicted = scale * ((1 - LEAST_PREDICTION) * products_at(*places, H, D) + LEAST_PREDICTION * baseline)
-        totals = scale * ((1 - LEAST_PREDICTION) * H @ D.sum(axis=1) + LEAST_PREDICTION * row_sums)
-        each = model._learned.divergence.each(hidden[hidden > 0], predicted) - predicted
-        n = self.shape[0]
-        return totals + np.bincount(places[0], each, n), np.bincount(rows, hidden, n).astype(np.float64)
+        seen = self._without(hidden)
+        row_sums, column_sums = (np.asarray(seen.sum(axis=axis, dtype=np.float64)).ravel() for axis in (1, 0))
+        errors = (1 - LEAST_PREDICTION) * H @ D.sum(axis=1, dtype=np.float64) + LEAST_PREDICTION * row_sums
+        errors *= scale
+        numbers, places = np.zeros(self.shape[0]), np.flatnonzero(hidden)
+        for part in parts(len(places)):
+            events, columns = hidden[places[part]], self.X.indices[places[part]]
+            rows = np.searchsorted(self.X.indptr, places[part], side="right") - 1
+            baseline = row_sums[rows] * column_sums[columns] / max(column_sums.sum(), 1)
+            model_sums = products_at(rows, columns, H, D)
+            predicted = scale * ((1 - LEAST_PREDICTION) * model_sums + LEAST_PREDICTION * baseline)
+            each = model._learned.divergence.each(events, predicted) - predicted
+            errors += np.bincount(rows, each, self.shape[0])
+            numbers += np.bincount(rows, events, self.shape[0])
+        return errors, numbers
 
-    def _with(self, data: Array) -> Matrix:
-        return sparse.csr_array((data.astype(self.X.dtype), self.X.indices, self.X.indptr), shape=self.shape)
+    def _without(self, hidden: Array) -> Matrix:
+        """The counts without the hidden ones, zeros among them stored."""
+        left = np.subtract(self.X.data, hidden, dtype=self.dtype, casting="unsafe")
+        return sparse.csr_array((left, self.X.indices, self.X.indptr), shape=self.shape)
