@@ -33,11 +33,14 @@ from deepnmf.solvers.loop import History, Run, minimize
 from deepnmf.solvers.losses import FROBENIUS, Loss
 from deepnmf.solvers.pretraining import LayerwisePlan
 from deepnmf.solvers.problem import BoundProblem, Fit, Problem, Start
+from deepnmf.solvers.starts import BalancedStart
 
 CODES_FITS: dict[str, CodesFit] = {fit.name: fit for fit in (CountedCodes(), SquaredCodes())}
 LEAST_CODE = 1e-6  # beside a root mean square of one, where codes are the data of the next layer
 LEAST_SCALE = 1e-3  # of what the features of a layer add on average: what is rounding must not look like a part
 NEGLIGIBLE = 1e-5  # a code that is handed out as 0
+NEGLIGIBLE_SHARE = 0.002  # of ½‖X‖²: a loss that sweeps need not lower by small parts of it
+LEAST_UNIT, LEAST_GAIN = 0.05, 0.01  # of weights: of what parts explain beyond wholes, and of the loss of the data
 LARGEST = float(np.finfo(np.float64).max)
 
 
@@ -238,6 +241,7 @@ class BoundHierarchy(BoundProblem):
             max_iter=problem.max_iter,
             tol=problem.tol,
             run=run,
+            negligible=self.negligible(engine),
             on_sweep=run.on_sweep,
         )
         return self.handed_out(engine, descent.settled(state), weights, history)
@@ -276,9 +280,14 @@ class BoundHierarchy(BoundProblem):
         """
         rows, codes, factors, scales = engine, [], [], [np.ones(1)]
         given, fixed = self.given_factors(start), self.fixed_in_pretraining(engine)
+        fed: Array | None = None
         losses = (self.problem.loss, *map(loss_of, self.problem.layer_losses()))
         for layer, (size, loss) in enumerate(zip(self.sizes, losses, strict=True)):
             plan = self.plan(run, loss)
+            if fed is None:
+                plan = replace(plan, negligible=self.negligible(engine))
+            elif isinstance(loss, BetaDivergence):
+                plan = replace(plan, start=BalancedStart(plan.start, fed))
             if layer < len(given):
                 Z = np.asarray(given[layer], dtype=np.float64) / scales[-1]
                 H = plan.encoded(rows, Z, 0.0, Objective())
@@ -321,12 +330,25 @@ class BoundHierarchy(BoundProblem):
         plan = LayerwisePlan.of_nonnegative_layers(init, rng, layerwise.max_iter, layerwise.tol, run)
         return replace(plan, loss=loss)
 
+    def negligible(self, engine: Engine) -> float:
+        """A loss of the data below which decreases are compared with it; of counts there is none."""
+        return 0.0 if isinstance(self.problem.loss, BetaDivergence) else NEGLIGIBLE_SHARE * engine.sqnorm / 2
+
     def weights(self, engine: Engine, codes: Array, factors: Sequence[Array]) -> tuple[float, ...]:
-        """λ in units of what the layers cost after the pre-training."""
+        """λ in units of what the layers cost after the pre-training.
+
+        The unit of the data is d_1 = d(X | H_1 Z_1), brought between 0.05 and 1 times what the parts explain beyond
+        their wholes, d(X | H_2 Z_2 Z_1) - d_1. Where most of the data is noise, the parts would otherwise follow the
+        wholes and not the data; where there is next to no noise, the wholes would not count.
+        """
         relative = self.problem.relative_weights(len(self.sizes))
-        fit, *upper = LayeredDescent(engine, self.loss(engine, relative, factors[0])).values(codes, factors)
-        fit = max(fit, ROUNDING[engine.dtype] * engine.sqnorm) or 1.0  # an exact fit leaves rounding, zeros nothing
-        return tuple(weight * fit / (value or fit) for weight, value in zip(relative, upper, strict=True))
+        descent = LayeredDescent(engine, self.loss(engine, relative, factors[0]))
+        fit, *upper = descent.values(codes, factors)
+        (predicted,), _ = engine.sweep((codes,), _PredictedParts(factors[1]))
+        gain = descent.values(predicted, factors)[0] - fit
+        unit = float(np.clip(fit, LEAST_UNIT * gain, max(gain, LEAST_GAIN * fit)))
+        unit = max(unit, ROUNDING[engine.dtype] * engine.sqnorm) or 1.0  # an exact fit leaves rounding, zeros nothing
+        return tuple(weight * unit / (value or unit) for weight, value in zip(relative, upper, strict=True))
 
     def handed_out(self, engine: Engine, state: LayeredState, weights: tuple[float, ...], history: History) -> Fit:
         """The result in the units of the data, with features of unit norm."""
@@ -394,6 +416,19 @@ def _revived(Z: Array) -> Array:
 
 def _squares(X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:  # noqa: ARG001
     return (), (np.square(rows[0], dtype=np.float64).sum(axis=0),)
+
+
+@dataclass(frozen=True)
+class _PredictedParts:
+    """Codes of all layers, with those of the first as the second one predicts them."""
+
+    Z: Array
+
+    def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        n_wholes, n_parts = self.Z.shape
+        codes = rows[0].copy()
+        codes[:, :n_parts] = codes[:, n_parts : n_parts + n_wholes] @ self.Z
+        return (codes,), ()
 
 
 @dataclass(frozen=True)

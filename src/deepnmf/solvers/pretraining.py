@@ -36,6 +36,7 @@ class LayerwisePlan:
     run: Run
     on_sweep: OnSweep | None = None
     loss: Loss = FROBENIUS
+    negligible: float = 0.0  # see `minimize`
 
     @classmethod
     def of_nonnegative_layers(cls, init: str, rng: RandomState, max_iter: int, tol: float, run: Run) -> "LayerwisePlan":
@@ -68,6 +69,7 @@ class LayerwisePlan:
             max_iter=self.max_iter,
             tol=self.tol,
             run=self.run,
+            negligible=self.negligible,
             stage=f"layer {number}",
             on_sweep=self.on_sweep,
             finer=descent.finer,
