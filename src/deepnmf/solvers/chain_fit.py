@@ -17,6 +17,7 @@ from deepnmf.objective import (
     Chain,
     CodePenalty,
     FixedEntries,
+    Guide,
     LayerPenalty,
     Objective,
 )
@@ -24,6 +25,7 @@ from deepnmf.objective.chain import inverse_norms
 from deepnmf.solvers.activated_descent import ActivatedDescent
 from deepnmf.solvers.code_scales import rms_scales, roots, scaled_below
 from deepnmf.solvers.descent import State
+from deepnmf.solvers.guided_start import in_order_of
 from deepnmf.solvers.known_components import KnownComponents
 from deepnmf.solvers.learned import (
     ActivatedChain,
@@ -131,10 +133,19 @@ class BoundChain(BoundProblem):
         stack = self.pretrained(engine, start, run) if len(start.factors) < len(self.sizes) else None
         factors = start.factors if stack is None else stack.factors
         chain = Chain.of(factors, self.theta, self.problem.nonnegative, self.fixed)
+        if start.codes is None and stack is not None:
+            return self.guided(stack.codes, chain)
         if start.codes is None:
-            return self.solved_codes(engine, chain, start) if stack is None else stack.codes, chain
+            return self.solved_codes(engine, chain, start), chain
         codes = np.array(start.codes, dtype=engine.dtype, order="C")
         return codes, chain if self.problem.nonnegative else refitted(engine.filled(), codes, chain)
+
+    def guided(self, codes: Array, chain: Chain) -> tuple[Array, Chain]:
+        """The same start with features in the order of their guides."""
+        for penalty in self.objective.penalties:
+            if isinstance(penalty, Guide):
+                codes, chain = in_order_of(penalty, codes, chain)
+        return codes, chain
 
     def in_units(self, start: Start, unit: float) -> Start:
         """A start for data divided by `unit`, in the precision that factors are learned in."""

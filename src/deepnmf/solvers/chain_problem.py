@@ -15,6 +15,7 @@ from deepnmf.objective import (
     ACTIVATIONS,
     Chain,
     CodePenalty,
+    Guide,
     Known,
     LayerPenalty,
     Objective,
@@ -155,6 +156,13 @@ class ChainProblem(Problem):
         """Whether entries of Z_1 may be fixed: not below an activation, nor beside penalties where it has any sign."""
         return self.is_linear and (self.nonnegative or not self.penalties)
 
+    @property
+    def guides_components(self) -> bool:
+        """Whether features may be pulled towards targets: where the squared error of the top layer is fitted."""
+        if self.ties_classes or self.layer_weights is not None or self.loss is not FROBENIUS:
+            return False
+        return self.is_linear and self.fine_tuning
+
     # ------------------------------------------------------------------------------ before a fit
 
     def layer_sizes(self, n_features: int, factors: Sequence[Array] = ()) -> tuple[int, ...]:
@@ -165,9 +173,9 @@ class ChainProblem(Problem):
             return (len(factors[0]),)
         return (n_features,) if self.sizes is None or isinstance(self.sizes, str) else layer_sizes(self.sizes)
 
-    def n_lowest(self, n_features: int) -> int:
-        """The number of components of the first layer."""
-        return self.layer_sizes(n_features)[0]
+    def n_components(self, n_features: int) -> tuple[int, ...]:
+        """The numbers of components of the layers."""
+        return self.layer_sizes(n_features)
 
     def check(self, X: Matrix, start: Start, whom: str) -> None:
         """Refuse an output layer or a start that does not fit the data."""
@@ -204,7 +212,8 @@ class ChainProblem(Problem):
         penalties = resolved(self.penalties, known, depth)
         layers = [[share for penalty in penalties for share in penalty.of_layer(layer)] for layer in range(depth)]
         tuned = penalties if self.is_linear else [penalty.below_activation() for penalty in penalties]
-        objective = Objective(tuple(penalty.in_units(unit, self.loss.degree) for penalty in tuned))
+        in_units = [penalty.in_units(unit, self.loss.degree) for penalty in tuned]
+        objective = Objective((*in_units, *guides(known, engine.measured.sqnorm)))
         self.loss.check(engine, objective)
         if not self.fine_tuning:
             bound_class: type[BoundChain] = BoundGreedyChain
@@ -240,7 +249,7 @@ class ChainProblem(Problem):
         same = None if before is None else before.fixed_components
         if before is not None and same is not None and np.array_equal(fixed, same, equal_nan=True):
             return KnownComponents.at_norms_of(fixed, before.optimized_chain().factors[0])
-        norm = 1.0 if self.penalties else balanced_norm(engine, self.n_lowest(engine.n_features))
+        norm = 1.0 if self.penalties else balanced_norm(engine, self.layer_sizes(engine.n_features)[0])
         return KnownComponents.at_norm(fixed, norm, smoothed=bool(np.any(self.theta)))
 
     # ------------------------------------------------------------------------------ from a file
@@ -282,6 +291,13 @@ class ChainProblem(Problem):
             return GreedyNonlinearChain(*parts, activation=activation)
         others = some_rows(np.square(codes) if self.root_codes else codes)
         return ActivatedChain(*parts, activation=activation, others=others)
+
+
+def guides(known: Known, sqnorm: float) -> list[Guide]:
+    """The penalties of features that are guided: one that is orthogonal to its target costs its weight of ½‖X‖²."""
+    weight = known.guide_weight * 0.5 * sqnorm
+    layers = enumerate(known.guides if weight > 0 else ())
+    return [Guide.of(layer, targets, weight) for layer, targets in layers if targets is not None]
 
 
 def resolved(penalties: Sequence[UnresolvedPenalty], known: Known, depth: int) -> list[Penalty]:

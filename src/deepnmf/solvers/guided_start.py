@@ -1,0 +1,45 @@
+"""A start whose features are in the order and in the scale of guides: another name for the same fit."""
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from deepnmf.arrays import Array
+from deepnmf.objective import Chain, Guide
+
+
+def in_order_of(guide: Guide, codes: Array, chain: Chain) -> tuple[Array, Chain]:
+    """The same codes and chain, features of a layer renamed so that each guide has the one that is most like it.
+
+    Guided features get unit norm at the entries that have targets, for nothing else decides their norm.
+    """
+    features = chain.features()[guide.layer]
+    sizes = np.sqrt(guide.known @ np.square(features).T)
+    cosines = np.nan_to_num(guide.targets) @ features.T / np.where(sizes > 0, sizes, 1)
+    if guide.layer == 0 and chain.fixed is not None:  # which keep their places
+        cosines[:, : len(chain.fixed.values)] = -np.inf
+    _, matched = linear_sum_assignment(np.maximum(cosines, -2), maximize=True)
+    codes, chain = _renamed(_order(guide.rows, matched, len(features)), guide.layer, codes, chain)
+    return _rescaled(guide, sizes[np.arange(len(matched)), matched], codes, chain)
+
+
+def _order(places: Array, matched: Array, size: int) -> Array:
+    """A permutation that brings the matched features to their places, and leaves the order of the others."""
+    order = np.empty(size, int)
+    order[places] = matched
+    order[np.setdiff1d(np.arange(size), places)] = np.setdiff1d(np.arange(size), matched)
+    return order
+
+
+def _renamed(order: Array, layer: int, codes: Array, chain: Chain) -> tuple[Array, Chain]:
+    above = chain.factors[layer + 1][:, order] if layer + 1 < chain.depth else None
+    chain = chain.with_factor(layer, chain.factors[layer][order])
+    return (codes[:, order], chain) if above is None else (codes, chain.with_factor(layer + 1, above))
+
+
+def _rescaled(guide: Guide, sizes: Array, codes: Array, chain: Chain) -> tuple[Array, Chain]:
+    """With smoothing all features have one scale."""
+    scales = [np.ones(len(Z)) for Z in chain.factors]
+    scales[guide.layer][guide.rows] = 1 / np.where(sizes > 0, sizes, 1)
+    if any(chain.theta):
+        scales = [np.full(len(Z), 1 / (sizes.mean() or 1.0)) for Z in chain.factors]
+    return codes / scales[-1].astype(codes.dtype), chain.rescaled(scales)
