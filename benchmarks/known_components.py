@@ -26,7 +26,8 @@ from reproduction.unmixing import unmixed
 TOL, MOST = 1e-6, 2000
 KL = "kullback-leibler"
 WEIGHTS = (0.001, 0.01, 0.1, 1.0)
-SPLITS, SEEDS, PROGRAMS = 5, 5, 10
+SPLITS, SEEDS, PROGRAMS = 3, 5, 10
+ON_CELLS = {"beta_loss": KL, "random_state": 0, "tol": 1e-5, "max_iter": 500}
 KNOWN_TYPES = ("CD19+ B", "CD56+ NK")
 
 
@@ -74,11 +75,11 @@ def cells():
     places, rows, found = [names.index(name) for name in KNOWN_TYPES], [], []
     for split in range(SPLITS):
         reference, new = np.array_split(np.random.default_rng(split).permutation(X.shape[0]), 2)
-        learned = nmf(PROGRAMS, beta_loss=KL).fit(X[reference])
+        learned = NMF(PROGRAMS, **ON_CELLS).fit(X[reference])
         programs = _programs_of(learned, X[reference], truth["y"][reference], places)
         known, others = learned.components_[programs], np.delete(learned.components_, programs, axis=0)
         for name, fixed in (("none", None), ("B and NK", known)):
-            model = nmf(PROGRAMS, beta_loss=KL).fit(X[new], fixed_components=fixed)
+            model = NMF(PROGRAMS, **ON_CELLS).fit(X[new], fixed_components=fixed)
             shares = normalize(model.transform(X[new]), "l1")
             free = model.components_[0 if fixed is None else len(known) :]
             scores = [_clustered(shares, truth[key][new]) for key in ("y", "y_coarse")]

@@ -57,6 +57,16 @@ def test_components_of_every_layer_come_nearer_with_the_weight_and_the_loss_neve
         assert near[2] > 2 - 1e-3
 
 
+@pytest.mark.parametrize("weight", [1e-4, 1e-2])
+def test_a_guide_costs_no_more_than_where_components_are_without_it(weight):
+    X, options = data(), {"random_state": 0, "tol": 1e-6, "max_iter": 2000}
+    plain = NMF(6, **options).fit(X)
+    target = plain.components_[4] * (1 + 0.2 * np.sin(np.arange(24)))
+    found = NMF(6, **options).fit(X, guide=target[None], guide_weight=weight)
+    distance = np.sum((plain.components_[4] - target / np.linalg.norm(target)) ** 2)
+    assert found.loss_curve_[-1] <= plain.loss_curve_[-1] + weight * 0.5 * np.sum(X**2) * 0.5 * distance
+
+
 def test_a_large_weight_approaches_fixed_components():
     options = {"random_state": 0, "tol": 1e-7, "max_iter": 2000}
     fixed = NMF(6, **options).fit(data(), fixed_components=TARGETS)

@@ -38,7 +38,7 @@ from deepnmf.solvers.learned import (
 )
 from deepnmf.solvers.loop import History, Run, minimize
 from deepnmf.solvers.pretraining import LayerwisePlan, Stack, pretrain
-from deepnmf.solvers.problem import BoundProblem, Fit, Start
+from deepnmf.solvers.problem import BoundProblem, Fit, Layerwise, Start
 from deepnmf.solvers.starts import free_start, nonnegative_start, refitted
 from deepnmf.solvers.statistics import statistics
 from deepnmf.solvers.steps import Solver
@@ -108,7 +108,7 @@ class BoundChain(BoundProblem):
         if self.layers is not None:
             return self, *self.weighted(engine, self.layers, codes, chain, run)
         descent = loss.descent(engine, bound.objective, self.solver)
-        first = descent.start(codes, chain, refined=start.warm or len(self.sizes) > 1 or self.measures)
+        first = descent.start(codes, chain, refined=start.warm or self.is_pretrained)
         state, history = loss.settled(descent, *self.tuned(descent.advance, first, run, finer=descent.finer))
         if len(self.sizes) == 1 and self.fills_lowest:  # nothing but codes was to be found
             state = replace(state, codes=bound.solved_codes(engine, state.chain, start))
@@ -140,11 +140,15 @@ class BoundChain(BoundProblem):
         codes = np.array(start.codes, dtype=engine.dtype, order="C")
         return codes, chain if self.problem.nonnegative else refitted(engine.filled(), codes, chain)
 
+    @property
+    def guides(self) -> list[Guide]:
+        """The penalties that pull features."""
+        return [penalty for penalty in self.objective.penalties if isinstance(penalty, Guide)]
+
     def guided(self, codes: Array, chain: Chain) -> tuple[Array, Chain]:
         """The same start with features in the order of their guides."""
-        for penalty in self.objective.penalties:
-            if isinstance(penalty, Guide):
-                codes, chain = in_order_of(penalty, codes, chain)
+        for guide in self.guides:
+            codes, chain = in_order_of(guide, codes, chain)
         return codes, chain
 
     def in_units(self, start: Start, unit: float) -> Start:
@@ -190,11 +194,17 @@ class BoundChain(BoundProblem):
 
     # ---------------------------------------------------------------------------------- pre-training
 
+    @property
+    def is_pretrained(self) -> bool:
+        """Whether layers are fitted on their own before all terms of the objective count."""
+        return len(self.sizes) > 1 or self.measures or bool(self.guides)
+
     def pretrained(self, engine: Engine, start: Start, run: Run) -> Stack:
         """Fit the layers above the given ones in turn, each with its own penalties."""
         layerwise = self.problem.pretraining
-        is_pretrained = len(self.sizes) > 1 or self.measures
-        plan = self.plan(run, layerwise.max_iter if is_pretrained else 0, layerwise.tol)
+        if len(self.sizes) == 1 and self.guides:  # rough features could still become any other, whatever pulls them
+            layerwise = Layerwise(self.problem.max_iter, self.problem.tol)
+        plan = self.plan(run, layerwise.max_iter if self.is_pretrained else 0, layerwise.tol)
         if len(self.sizes) > 1 and not start.factors and not engine.is_complete:
             engine = self.completed(engine, plan)
         return self.stacked(engine, plan, given=start.factors)
