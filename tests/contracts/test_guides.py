@@ -21,6 +21,7 @@ MODELS = [
     DeepNSNMF((8, 4), random_state=0),
     SparseDeepNMF((8, 4), penalty="RL1", random_state=0),
     DeepSemiNMF((8, 4), random_state=0),
+    DeepNMF((8, 4), explains="data", random_state=0),
 ]
 guided_models = pytest.mark.parametrize("model", MODELS, ids=name_of)
 TARGETS = np.random.default_rng(3).random((2, 24)) * [[5.0], [0.01]]

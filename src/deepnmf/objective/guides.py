@@ -36,11 +36,18 @@ class Guide(Penalty):
         """Which entries have a target."""
         return ~np.isnan(self.targets)
 
+    def statistics(self, chain: Chain) -> Statistics:
+        """Those of the rows of data that the targets stand for, at their layer."""
+        filled, size = self._filled(chain), len(chain.factors[self.layer])
+        codes = np.eye(size)[self.rows]
+        M, K = self.weight * (codes.T @ filled), self.weight * (codes.T @ codes)
+        return Statistics(M, K, self.weight * codes.sum(axis=0), self.weight * float(np.vdot(filled, filled)))
+
     def on_factor(self, chain: Chain, layer: int, stats: Statistics) -> FactorTerms:
         """With C_l[rows] = P Z_i B_i, ½ ω <PᵀP Z BBᵀ, Z> - ω <PᵀTBᵀ, Z>."""
         if layer > self.layer:
             return FactorTerms()
-        path, filled = self._path(chain, layer), np.where(self.known, self.targets, self._features(chain))
+        path, filled = self._path(chain, layer), self._filled(chain)
         for factor in chain.below(layer):
             filled = filled @ factor.T
         return FactorTerms(gram=self.weight * (path.T @ path), linear=self.weight * (path.T @ filled))
@@ -56,6 +63,9 @@ class Guide(Penalty):
         for between in range(self.layer, layer, -1):
             path = smooth((path @ chain.factors[between]).T, chain.theta[between - 1]).T
         return path
+
+    def _filled(self, chain: Chain) -> Array:
+        return np.where(self.known, self.targets, self._features(chain))
 
     def _features(self, chain: Chain) -> Array:
         return np.asarray(self._path(chain, 0) @ chain.factors[0])

@@ -26,7 +26,7 @@ from deepnmf.solvers.activated_descent import ActivatedDescent
 from deepnmf.solvers.code_scales import rms_scales, roots, scaled_below
 from deepnmf.solvers.descent import State
 from deepnmf.solvers.guided_start import in_order_of
-from deepnmf.solvers.known_components import KnownComponents
+from deepnmf.solvers.known_components import KnownComponents, balanced_norm
 from deepnmf.solvers.learned import (
     ActivatedChain,
     GreedyChain,
@@ -118,7 +118,7 @@ class BoundChain(BoundProblem):
         self, engine: Engine, layers: Layers, codes: Array, chain: Chain, run: Run
     ) -> tuple[Any, History, float | None]:
         """Fine-tune a chain of which several layers explain the data; the state has codes of the top layer."""
-        descent = self.problem.loss.weighted_descent(engine, self.solver, layers)
+        descent = self.problem.loss.weighted_descent(engine, self.solver, layers, self.guides)
         state, history = self.tuned(descent.advance, descent.start(codes, chain, refined=True), run)
         certificate = descent.residual(state.codes, state.chain)
         return replace(state, codes=layers.top(state.codes, state.chain)), history, certificate
@@ -194,6 +194,20 @@ class BoundChain(BoundProblem):
 
     # ---------------------------------------------------------------------------------- pre-training
 
+    def fixed_at_first(self, engine: Engine) -> FixedEntries | None:
+        """What is fixed in the pre-training: what always is, and features of the first layer at their targets.
+
+        The other features are learned around them. Otherwise a feature could become any other before it is pulled.
+        """
+        targets = [guide for guide in self.guides if guide.layer == 0]
+        if not targets:
+            return self.fixed
+        values = np.full((targets[0].rows[-1] + 1, engine.n_features), np.nan)
+        values[targets[0].rows] = balanced_norm(engine, self.sizes[0]) * targets[0].targets
+        if self.fixed is not None:
+            values[: len(self.fixed.values)] = self.fixed.values
+        return FixedEntries(values)
+
     @property
     def is_pretrained(self) -> bool:
         """Whether layers are fitted on their own before all terms of the objective count."""
@@ -202,7 +216,7 @@ class BoundChain(BoundProblem):
     def pretrained(self, engine: Engine, start: Start, run: Run) -> Stack:
         """Fit the layers above the given ones in turn, each with its own penalties."""
         layerwise = self.problem.pretraining
-        if len(self.sizes) == 1 and self.guides:  # rough features could still become any other, whatever pulls them
+        if len(self.sizes) == 1 and self.guides:
             layerwise = Layerwise(self.problem.max_iter, self.problem.tol)
         plan = self.plan(run, layerwise.max_iter if self.is_pretrained else 0, layerwise.tol)
         if len(self.sizes) > 1 and not start.factors and not engine.is_complete:
@@ -223,7 +237,7 @@ class BoundChain(BoundProblem):
             self.layer_objectives,
             plan,
             activation=self.activation,
-            fixed=self.fixed,
+            fixed=self.fixed_at_first(engine),
             **start,
         )
 

@@ -158,10 +158,10 @@ class ChainProblem(Problem):
 
     @property
     def guides_components(self) -> bool:
-        """Whether features may be pulled towards targets: where the squared error of the top layer is fitted."""
-        if self.ties_classes or self.layer_weights is not None or self.loss is not FROBENIUS:
+        """Whether features may be pulled towards targets: in squared error of all layers together."""
+        if self.ties_classes or (self.layer_weights is not None and np.any(self.theta)):
             return False
-        return self.is_linear and self.fine_tuning
+        return self.is_linear and self.fine_tuning and self.loss is FROBENIUS
 
     # ------------------------------------------------------------------------------ before a fit
 
