@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import kl_div
 from sklearn.base import clone
 from sklearn.preprocessing import normalize
 
@@ -22,6 +23,9 @@ MODELS = [
     SparseDeepNMF((8, 4), penalty="RL1", random_state=0),
     DeepSemiNMF((8, 4), random_state=0),
     DeepNMF((8, 4), explains="data", random_state=0),
+    NMF(4, beta_loss="kullback-leibler", random_state=0),
+    NMF(4, beta_loss="kullback-leibler", solver="mu", random_state=0),
+    DeepNMF((8, 4), explains="data", beta_loss="kullback-leibler", random_state=0),
 ]
 guided_models = pytest.mark.parametrize("model", MODELS, ids=name_of)
 TARGETS = np.random.default_rng(3).random((2, 24)) * [[5.0], [0.01]]
@@ -93,6 +97,14 @@ def test_the_weight_is_what_a_component_pays_for_being_orthogonal_to_its_target(
     assert found.loss_curve_[-1] == pytest.approx(value, rel=1e-6)
 
 
+def test_a_target_adds_the_share_of_all_counts_that_the_weight_is():
+    X, target = data(), normalize(TARGETS, "l1")
+    found = NMF(6, beta_loss="kullback-leibler", random_state=0).fit(X, guide=TARGETS, guide_weight=0.3)
+    features = found._learned.optimized_chain().factors[0][:2]
+    value = 0.5 * found.reconstruction_err_**2 + 0.3 * X.sum() * np.sum(kl_div(target, features))
+    assert found.loss_curve_[-1] == pytest.approx(value, rel=1e-6)
+
+
 def test_targets_have_no_scale_and_the_weight_no_units():
     one, other = (
         NSNMF(6, theta=0, random_state=0).fit(size * data(), guide=scale * TARGETS)
@@ -121,7 +133,7 @@ def test_a_refusal_names_the_models_that_take_a_guide():
 
 @pytest.mark.parametrize(
     "model",
-    [MultilayerNMF((8, 4)), DeepNMF((8, 4)), NMF(4, beta_loss=1), DeepSemiNMF((8, 4), activation="relu")],
+    [MultilayerNMF((8, 4)), DeepNMF((8, 4)), NMF(4, beta_loss=1.5), DeepSemiNMF((8, 4), activation="relu")],
     ids=name_of,
 )
 def test_other_models_and_losses_refuse_a_guide_in_a_sentence(model):

@@ -102,7 +102,7 @@ def _check_guided(model: Any, problem: Problem, fixed: Array | None) -> None:
     if not problem.guides_components:
         raise ValueError(
             f"{whom} as it is set has no guide: guide must be None, or the model one of {GUIDED}, or "
-            "DeepNMF(explains='data'), with squared error and without activation."
+            "DeepNMF(explains='data'), without activation, and under Kullback-Leibler without penalty and smoothing."
         )
     if fixed is not None and not problem.nonnegative:
         raise ValueError(f"{whom} takes fixed_components or a guide, but not both: its components have any sign.")

@@ -63,6 +63,7 @@ class BoundChain(BoundProblem):
     layers: Layers | None  # that explain the data, where that is not the top layer alone
     labels: Any
     components: KnownComponents | None = None  # that are fixed
+    guides: Sequence[Guide] = ()  # that pull features, under squared error of the top layer as penalties
     penalty_units: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # of weights that were measured
 
     # ------------------------------------------------------------------------- weights of penalties
@@ -139,11 +140,6 @@ class BoundChain(BoundProblem):
             return self.solved_codes(engine, chain, start), chain
         codes = np.array(start.codes, dtype=engine.dtype, order="C")
         return codes, chain if self.problem.nonnegative else refitted(engine.filled(), codes, chain)
-
-    @property
-    def guides(self) -> list[Guide]:
-        """The penalties that pull features."""
-        return [penalty for penalty in self.objective.penalties if isinstance(penalty, Guide)]
 
     def guided(self, codes: Array, chain: Chain) -> tuple[Array, Chain]:
         """The same start with features in the order of their guides."""

@@ -158,10 +158,12 @@ class ChainProblem(Problem):
 
     @property
     def guides_components(self) -> bool:
-        """Whether features may be pulled towards targets: in squared error of all layers together."""
-        if self.ties_classes or (self.layer_weights is not None and np.any(self.theta)):
+        """Whether features may be pulled towards targets: where sums over rows are all that factors need to know."""
+        if self.ties_classes or not (self.is_linear and self.fine_tuning):
             return False
-        return self.is_linear and self.fine_tuning and self.loss is FROBENIUS
+        if self.loss is FROBENIUS and self.layer_weights is None:
+            return True
+        return not np.any(self.theta) and not self.penalties and self.loss.degree in (1, 2)
 
     # ------------------------------------------------------------------------------ before a fit
 
@@ -213,7 +215,8 @@ class ChainProblem(Problem):
         layers = [[share for penalty in penalties for share in penalty.of_layer(layer)] for layer in range(depth)]
         tuned = penalties if self.is_linear else [penalty.below_activation() for penalty in penalties]
         in_units = [penalty.in_units(unit, self.loss.degree) for penalty in tuned]
-        objective = Objective((*in_units, *guides(known, engine.measured.sqnorm)))
+        guides = self.guides(known, engine)
+        objective = Objective((*in_units, *(guides if self.loss is FROBENIUS else ())))
         self.loss.check(engine, objective)
         if not self.fine_tuning:
             bound_class: type[BoundChain] = BoundGreedyChain
@@ -232,8 +235,9 @@ class ChainProblem(Problem):
             ],
             activation=None if self.is_linear else ACTIVATIONS[self.activation],
             solver=SOLVERS[self.solver],
-            layers=self.layers(depth),
+            layers=self.layers(depth) or (Layers.top_of(depth) if guides and self.loss is not FROBENIUS else None),
             labels=known.labels,
+            guides=guides,
             components=None if known.fixed is None else self.known_components(known.fixed, engine, start.before),
         )
         return bound.weighed(start.before.penalty_units) if start.warm and start.before.unit == unit else bound
@@ -251,6 +255,16 @@ class ChainProblem(Problem):
             return KnownComponents.at_norms_of(fixed, before.optimized_chain().factors[0])
         norm = 1.0 if self.penalties else balanced_norm(engine, self.layer_sizes(engine.n_features)[0])
         return KnownComponents.at_norm(fixed, norm, smoothed=bool(np.any(self.theta)))
+
+    def guides(self, known: Known, engine: Engine) -> list[Guide]:
+        """What pulls features: one that is orthogonal to its target costs the weight of it times ½‖X‖².
+
+        For counts a target adds as many as the weight times all counts.
+        """
+        size = 0.5 * engine.measured.sqnorm if self.loss is FROBENIUS else engine.measured.total
+        weight, divergence = known.guide_weight * size, self.loss.divergence
+        layers = enumerate(known.guides if weight > 0 else ())
+        return [Guide.of(layer, targets, weight, divergence) for layer, targets in layers if targets is not None]
 
     # ------------------------------------------------------------------------------ from a file
 
@@ -291,13 +305,6 @@ class ChainProblem(Problem):
             return GreedyNonlinearChain(*parts, activation=activation)
         others = some_rows(np.square(codes) if self.root_codes else codes)
         return ActivatedChain(*parts, activation=activation, others=others)
-
-
-def guides(known: Known, sqnorm: float) -> list[Guide]:
-    """The penalties of features that are guided: one that is orthogonal to its target costs its weight of ½‖X‖²."""
-    weight = known.guide_weight * 0.5 * sqnorm
-    layers = enumerate(known.guides if weight > 0 else ())
-    return [Guide.of(layer, targets, weight) for layer, targets in layers if targets is not None]
 
 
 def resolved(penalties: Sequence[UnresolvedPenalty], known: Known, depth: int) -> list[Penalty]:

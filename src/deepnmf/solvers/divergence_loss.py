@@ -48,8 +48,8 @@ class BetaDivergence(Loss):
     def weighted_descent(
         self, engine: Engine, solver: Solver, layers: Layers, guides: Sequence[Guide]
     ) -> WeightedPasses:
-        """Passes over the rows; solver and guides are those of squared error."""
-        return WeightedPasses(engine, self.divergence, layers, self.multiplies)
+        """Passes over the rows; the solver is that of squared error."""
+        return WeightedPasses(engine, self.divergence, layers, self.multiplies, guides)
 
     def settled(
         self, descent: DivergenceDescent, state: DivergenceState, history: History

@@ -10,7 +10,7 @@ from deepnmf.objective import Chain, Guide
 def in_order_of(guide: Guide, codes: Array, chain: Chain) -> tuple[Array, Chain]:
     """The same codes and chain, features of a layer renamed so that each guide has the one that is most like it.
 
-    Guided features get unit norm at the entries that have targets, for nothing else decides their norm.
+    Guided features get the norm of their targets where there are any, for nothing else decides their norm.
     """
     features = chain.features()[guide.layer]
     sizes = np.sqrt(guide.known @ np.square(features).T)
@@ -19,7 +19,8 @@ def in_order_of(guide: Guide, codes: Array, chain: Chain) -> tuple[Array, Chain]
         cosines[:, : len(chain.fixed.values)] = -np.inf
     _, matched = linear_sum_assignment(np.maximum(cosines, -2), maximize=True)
     codes, chain = _renamed(_order(guide.rows, matched, len(features)), guide.layer, codes, chain)
-    return _rescaled(guide, sizes[np.arange(len(matched)), matched], codes, chain)
+    wanted = np.linalg.norm(np.nan_to_num(guide.targets), axis=1)
+    return _rescaled(guide, sizes[np.arange(len(matched)), matched] / wanted, codes, chain)
 
 
 def _order(places: Array, matched: Array, size: int) -> Array:

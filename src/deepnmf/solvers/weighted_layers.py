@@ -47,6 +47,11 @@ class Layers:
 
     weights: tuple[float, ...]  # λ_1..λ_m
 
+    @classmethod
+    def top_of(cls, depth: int) -> "Layers":
+        """The top layer alone."""
+        return cls((0.0,) * (depth - 1) + (1.0,))
+
     @property
     def own(self) -> list[int]:
         """The indices of these layers."""
@@ -71,6 +76,15 @@ class Layers:
     def top(self, H: Array, chain: Chain) -> Array:
         """The codes of the top layer."""
         return H[:, H.shape[1] - len(chain.factors[-1]) :]
+
+
+def with_rows(seen: Sequence[Sum], chain: Chain, layer: int, own: Sum) -> list[Sum]:
+    """What each layer sees, with rows whose codes at some layer are known."""
+    seen = list(seen)
+    for below in range(layer, -1, -1):
+        seen[below] = seen[below].plus(own)
+        own = own.seen_below(chain.smoothed(below))
+    return seen
 
 
 # --------------------------------------------------------------------------------------------------- squared error
@@ -114,10 +128,7 @@ class WeightedDescent(ChainDescent):
         """What each layer sees of the codes, and of the rows that guides stand for."""
         seen = self.layers.added_up(chain, stats.each)
         for guide in self.guides:
-            own = guide.statistics(chain)
-            for layer in range(guide.layer, -1, -1):
-                seen[layer] = seen[layer].plus(own)
-                own = own.seen_below(chain.smoothed(layer))
+            seen = with_rows(seen, chain, guide.layer, guide.statistics(chain))
         return seen
 
     def _update_codes(self, state: State, chain: Chain) -> tuple[tuple[Array, ...], Any, float]:
