@@ -155,7 +155,7 @@ def starts():
 
 
 def _loss(X, F, loss, codes, Z):
-    model = NMF(len(Z), init="custom", beta_loss=loss, tol=TOL, max_iter=MOST)
+    model = NMF(len(Z), init="custom", beta_loss=loss, tol=1e-5, max_iter=500)
     return model.fit(X, W=codes, H=Z, fixed_components=F).loss_curve_[-1]
 
 
@@ -233,7 +233,7 @@ SECTIONS = {
     ),
     starts: (
         "Starts of the components that are learned",
-        f"How far the final loss (tol={TOL:g}) is above the best of three starts: fixed components in place of those of the default start that are most\n"
+        "How far the final loss (tol=1e-5, at most 500 sweeps) is above the best of three starts: fixed components in place of those of the default start that are most\n"
         "like them, in place of the first ones, or the default start of X without the part of the fixed ones, clipped at 0, which needs a copy of X.",
     ),
     all_fixed: (
