@@ -25,7 +25,7 @@ from deepnmf.objective.chain import inverse_norms
 from deepnmf.solvers.activated_descent import ActivatedDescent
 from deepnmf.solvers.code_scales import rms_scales, roots, scaled_below
 from deepnmf.solvers.descent import State
-from deepnmf.solvers.guided_start import in_order_of
+from deepnmf.solvers.guided_start import in_order_of, with_targets
 from deepnmf.solvers.known_components import KnownComponents, balanced_norm
 from deepnmf.solvers.learned import (
     ActivatedChain,
@@ -190,20 +190,6 @@ class BoundChain(BoundProblem):
 
     # ---------------------------------------------------------------------------------- pre-training
 
-    def fixed_at_first(self, engine: Engine) -> FixedEntries | None:
-        """What is fixed in the pre-training: what always is, and features of the first layer at their targets.
-
-        The other features are learned around them. Otherwise a feature could become any other before it is pulled.
-        """
-        targets = [guide for guide in self.guides if guide.layer == 0]
-        if not targets:
-            return self.fixed
-        values = np.full((targets[0].rows[-1] + 1, engine.n_features), np.nan)
-        values[targets[0].rows] = balanced_norm(engine, self.sizes[0]) * targets[0].targets
-        if self.fixed is not None:
-            values[: len(self.fixed.values)] = self.fixed.values
-        return FixedEntries(values)
-
     @property
     def is_pretrained(self) -> bool:
         """Whether layers are fitted on their own before all terms of the objective count."""
@@ -233,7 +219,7 @@ class BoundChain(BoundProblem):
             self.layer_objectives,
             plan,
             activation=self.activation,
-            fixed=self.fixed_at_first(engine),
+            fixed=with_targets(self.fixed, self.guides, balanced_norm(engine, self.sizes[0])),
             **start,
         )
 
@@ -288,18 +274,9 @@ class BoundChain(BoundProblem):
         penalties = self.code_penalties(chain)
         if self.components is None or self.problem.keeps_scale:
             return chain, codes, penalties
-        scales = self.given_scales(chain)
+        scales = self.components.chain_scales(chain)
         penalties = [_rescaled(penalty, scale) for penalty, scale in zip(penalties, scales, strict=True)]
         return chain.rescaled(scales), codes / scales[-1].astype(codes.dtype), penalties
-
-    def given_scales(self, chain: Chain) -> list[Array]:
-        """What codes of each layer are divided by then; smoothing commutes with one number alone."""
-        if self.components is None:
-            return [np.ones(len(Z)) for Z in chain.factors]
-        if any(chain.theta):
-            return [np.full(len(Z), self.components.scale[0]) for Z in chain.factors]
-        first, *others = (np.ones(len(Z)) for Z in chain.factors)
-        return [self.components.given_scales(first), *others]
 
     def with_given_components(self, learned: LinearChain) -> LinearChain:
         """What was learned, with the fixed components as they were given, to the bit."""

@@ -1,10 +1,12 @@
-"""A start whose features are in the order and in the scale of guides: another name for the same fit."""
+"""Starts of guided features: at their targets, or else in the order and in the scale of these."""
+
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from deepnmf.arrays import Array
-from deepnmf.objective import Chain, Guide
+from deepnmf.objective import Chain, FixedEntries, Guide
 
 
 def in_order_of(guide: Guide, codes: Array, chain: Chain) -> tuple[Array, Chain]:
@@ -21,6 +23,22 @@ def in_order_of(guide: Guide, codes: Array, chain: Chain) -> tuple[Array, Chain]
     codes, chain = _renamed(_order(guide.rows, matched, len(features)), guide.layer, codes, chain)
     wanted = np.linalg.norm(np.nan_to_num(guide.targets), axis=1)
     return _rescaled(guide, sizes[np.arange(len(matched)), matched] / wanted, codes, chain)
+
+
+def with_targets(fixed: FixedEntries | None, guides: Sequence[Guide], norm: float) -> FixedEntries | None:
+    """What is fixed in a pre-training: what always is, and guided features of the first layer at their targets.
+
+    The other features are learned around them. Otherwise a feature could become any other before it is pulled.
+    """
+    first = [guide for guide in guides if guide.layer == 0]
+    if not first:
+        return fixed
+    (guide,) = first
+    values = np.full((guide.rows[-1] + 1, guide.targets.shape[1]), np.nan)
+    values[guide.rows] = norm * guide.targets
+    if fixed is not None:
+        values[: len(fixed.values)] = fixed.values
+    return FixedEntries(values)
 
 
 def _order(places: Array, matched: Array, size: int) -> Array:
