@@ -8,9 +8,9 @@ from deepnmf.models.input_data import EntryWeight
 from deepnmf.models.known_components import GivenComponents
 from deepnmf.models.parameters import COUNT, Constraints, Init, RandomStateLike, one_of
 from deepnmf.models.run_control import RunControl
-from deepnmf.solvers import OnSweep
 from deepnmf.solvers.chain_problem import ChainProblem
 from deepnmf.solvers.learned import TiedChain
+from deepnmf.solvers.loop import OnSweep
 
 
 class CNMF(Factorization):

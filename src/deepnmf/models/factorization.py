@@ -29,7 +29,7 @@ from deepnmf.models.parameters import Constraints, complete, offered_if
 from deepnmf.models.run_control import RunControl, fitting
 from deepnmf.models.saving import input_names, save
 from deepnmf.objective import Known
-from deepnmf.solvers import OnSweep, Run
+from deepnmf.solvers.loop import OnSweep, Run
 from deepnmf.solvers.problem import Fit, Problem, Start
 
 

@@ -17,8 +17,8 @@ from deepnmf.models.run_control import RunControl
 from deepnmf.objective import GraphPenalty, Known, Penalty, UnresolvedPenalty
 from deepnmf.objective.graphs import EdgeGraph, symmetric
 from deepnmf.objective.neighbors import neighbor_graph
-from deepnmf.solvers import OnSweep
 from deepnmf.solvers.chain_problem import ChainProblem
+from deepnmf.solvers.loop import OnSweep
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from deepnmf.models.known_components import GUIDE_WEIGHT, GivenComponents, Guide
 from deepnmf.models.parameters import COUNT, WEIGHT, Constraints, Init, RandomStateLike, between, one_of
 from deepnmf.models.run_control import RunControl
 from deepnmf.objective import ElasticNetPerEntry
-from deepnmf.solvers import OnSweep
 from deepnmf.solvers.chain_problem import ChainProblem
 from deepnmf.solvers.divergence_loss import loss_of
+from deepnmf.solvers.loop import OnSweep
 from deepnmf.solvers.losses import FROBENIUS
 from deepnmf.solvers.problem import Problem, Start
 
