@@ -1,11 +1,14 @@
 """By what the defaults of `DeepNMF` were chosen: `python -m benchmarks.hierarchy.choices`, two tables.
 
-The first one has other pre-trainings and weights on planted hierarchies of seeds that the page of hierarchies does not
-use. The second one looks at wholes of faces that are copies of a single part: how many parts they are made of, and how
-much the code of the part that is copied says about other parts.
+The first one has other pre-trainings, starts and weights on planted hierarchies of seeds that the page of hierarchies
+does not use. The second one looks at wholes of faces that are copies of a single part: how many parts they are made of,
+and how much the code of the part that is copied says about other parts.
 """
 
 import warnings
+from contextlib import nullcontext
+from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 from benchmarks.hierarchy.planted import PART
@@ -16,18 +19,43 @@ from threadpoolctl import threadpool_limits
 from deepnmf import DeepNMF
 from deepnmf.datasets import make_hierarchy
 from deepnmf.metrics import matched_cosine
+from deepnmf.solvers import hierarchy_problem
+from deepnmf.solvers.pretraining import LayerwisePlan
 
-SEEDS = range(100, 112)
-CASES = ("variation 0.2", "three levels")
+SEEDS = [*range(100, 112), *range(200, 212)]
+CASES = {
+    "variation 0.2": PART.cases["variation 0.2"],
+    "variation 0.2, noise 1 %": {"variation": 0.2, "noise_level": 0.01},
+    "variation 1": PART.cases["variation 1"],
+    "three levels": PART.cases["three levels"],
+}
 COPY = 0.9
+
+
+def from_start(number: int):
+    """Take one of the two starts of upper layers without a trial."""
+
+    def chosen(plan, starts, *_):
+        return replace(plan, start=starts[number])
+
+    return patch.object(LayerwisePlan, "from_best_of", chosen)
+
+
+# What differs from the defaults: parameters, or parts of the solver.
 CHOICES = {
-    "default": {},
-    "50 sweeps, tolerance 1e-4": {"pretrain_max_iter": 50, "pretrain_tol": 1e-4},
-    "150 sweeps, tolerance 1e-4": {"pretrain_tol": 1e-4},
-    "500 sweeps": {"pretrain_max_iter": 500},
-    'init="nndsvda"': {"init": "nndsvda"},
-    'init="random"': {"init": "random"},
-    "equal weights": {"layer_weights": (1, 0.3, 0.3)},
+    "default": ({}, nullcontext),
+    "tolerance 1e-4 of the pre-training": ({"pretrain_tol": 1e-4}, nullcontext),
+    "500 sweeps of pre-training": ({"pretrain_max_iter": 500}, nullcontext),
+    'init="nndsvda"': ({"init": "nndsvda"}, nullcontext),
+    "plain start": ({}, lambda: from_start(0)),
+    "balanced start": ({}, lambda: from_start(1)),
+    "weights in units of d_1": (
+        {},
+        lambda: patch.multiple(hierarchy_problem, LEAST_UNIT=0.0, LEAST_GAIN=1.0),
+    ),
+    "third layer by 0.3": ({"layer_weights": (1, 0.3, 0.03)}, nullcontext),
+    "equal weights": ({"layer_weights": (1, 0.3, 0.3)}, nullcontext),
+    "no negligible loss": ({}, lambda: patch.object(hierarchy_problem, "NEGLIGIBLE_SHARE", 0.0)),
 }
 FACES = {"orl": ((100, 40), (100, 10)), "cbcl": ((100, 49), (100, 16)), "digits": ((40, 10),)}
 
@@ -36,7 +64,7 @@ def cosines(case: str, params) -> list[list[float]]:
     """Matched cosine with the truth, by seed and layer."""
     found = []
     for seed in SEEDS:
-        truth = make_hierarchy(**{"n_samples": 1000, **PART.cases[case], "random_state": seed})
+        truth = make_hierarchy(**{"n_samples": 1000, **CASES[case], "random_state": seed})
         sizes = tuple(len(C) for C in truth.features)
         own = (
             {**params, "layer_weights": params["layer_weights"][: len(sizes)]} if "layer_weights" in params else params
@@ -48,7 +76,9 @@ def cosines(case: str, params) -> list[list[float]]:
 
 def choice_row(name: str) -> list[str]:
     """Means and deviations of the layers in all cases."""
-    layers = [" / ".join(map(spread, np.transpose(cosines(case, CHOICES[name])))) for case in CASES]
+    params, context = CHOICES[name]
+    with context():
+        layers = [" / ".join(map(spread, np.transpose(cosines(case, params)))) for case in CASES]
     return [name, *layers]
 
 
