@@ -286,8 +286,8 @@ class BoundHierarchy(BoundProblem):
             plan = self.plan(run, loss)
             if fed is None:
                 plan = replace(plan, negligible=self.negligible(engine))
-            elif isinstance(loss, BetaDivergence):
-                plan = replace(plan, start=BalancedStart(plan.start, fed))
+            elif isinstance(loss, BetaDivergence) and layer >= len(given):
+                plan = plan.from_best_of((plan.start, BalancedStart(plan.start, fed)), rows, size, layer + 1)
             if layer < len(given):
                 Z = np.asarray(given[layer], dtype=np.float64) / scales[-1]
                 H = plan.encoded(rows, Z, 0.0, Objective())

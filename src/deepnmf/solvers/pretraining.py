@@ -1,7 +1,7 @@
 """Layer by layer: each a shallow fit of the codes below."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -17,7 +17,7 @@ from deepnmf.solvers.losses import FROBENIUS, Loss
 from deepnmf.solvers.starts import nonnegative_start
 from deepnmf.solvers.steps import HALS, Solver
 
-FILLED_SWEEPS = 5
+FILLED_SWEEPS, TRIAL_SWEEPS = 5, 10
 WELL_WITHIN = 0.8  # of what a bounded activation reaches: beyond, it is too flat to learn
 
 Start = Callable[[Engine, int], tuple[Array, Array]]
@@ -82,6 +82,13 @@ class LayerwisePlan:
         codes, Z = self.start(engine, rank)
         return (codes, Z) if fixed is None else start_around(fixed, codes, Z)
 
+    def from_best_of(self, starts: Sequence[Start], engine: Engine, rank: int, number: int) -> "LayerwisePlan":
+        """The plan for a layer from that of several starts whose loss is the lowest after a few sweeps."""
+        trial = replace(self, max_iter=TRIAL_SWEEPS)
+        ends = [replace(trial, start=start).fit_layer(engine, rank, 0.0, Objective(), number) for start in starts]
+        codes, Z, _ = min(ends, key=_last_loss)
+        return replace(self, start=lambda *_: (codes, Z))
+
     def encoded(self, rows: Engine, Z: Array, theta: float, objective: Objective) -> Array:
         """The best codes of a layer whose factor is known."""
         chain = Chain.of([Z], [theta])
@@ -103,6 +110,11 @@ class LayerwisePlan:
             stage="start",
         )
         return state.codes, state.chain
+
+
+def _last_loss(end: tuple[Array, Array, History]) -> tuple[float, ...]:
+    """Nothing, if the fit has been interrupted before."""
+    return end[2].losses[-1:]
 
 
 @dataclass(frozen=True)
