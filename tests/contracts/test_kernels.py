@@ -188,6 +188,17 @@ def test_coordinates_that_are_still_do_not_move(kernel):
     assert_close(found, np.asarray(expected), np.float64)
 
 
+@pytest.mark.parametrize("kernel", [descend_counts, descend_dense_counts])
+def test_sums_over_rows_count_each_row_by_its_weight(kernel):
+    rng = np.random.default_rng(0)
+    arguments, weights = ARGUMENTS[kernel](rng, np.float64), rng.uniform(0, 3, 40)
+    M, M_plainly = (np.zeros_like(arguments[1].features) for _ in range(2))
+    found = kernel(*copied(arguments), M=M, row_weights=weights)
+    assert_close(found, np.asarray(TWINS[kernel](*copied(arguments), M=M_plainly, row_weights=weights)), np.float64)
+    assert_close(M, M_plainly, np.float64)
+    assert not np.allclose(found, kernel(*copied(arguments)))
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("order", [1, 2, 3, 5, 8, 31])
 @pytest.mark.parametrize("tol", [0.0, 1e-3])

@@ -126,7 +126,7 @@ def test_penalties_are_in_the_units_of_the_data(unit):
     def value(unit, X, H, Z):
         stats = Statistics(H.T @ X, H.T @ H, H.sum(axis=0), np.sum(X**2))
         engine = SimpleNamespace(unit=unit, n_samples=N, n_features=10)
-        bound = model._problem().bind(engine, Known(X), Start())
+        bound = model._problem().bind(engine, Known(X, N), Start())
         return bound.objective.value(Chain.of([Z]), stats)
 
     whole = value(1.0, unit * X, unit**0.5 * H, unit**0.5 * Z)

@@ -8,26 +8,26 @@ import pytest
 
 from catalogue import data
 from deepnmf.engines import RowsInMemory, Workers
+from deepnmf.engines.blocks import Products
 from deepnmf.objective import Chain, Objective
 from deepnmf.solvers.descent import ChainDescent
 from deepnmf.solvers.steps import SOLVERS
 
 
-class CountedBlock:
+class CountedBlock(Products):
     """A block of rows that records the width of each of its products."""
 
-    __array_ufunc__ = None
-
     def __init__(self, X_b, products):
-        self.X_b, self.products = X_b, products
+        super().__init__(X_b)
+        self.products = products
 
     def __matmul__(self, right):
         self.products.append(("X Cᵀ", right.shape[1]))
-        return self.X_b @ right
+        return super().__matmul__(right)
 
     def __rmatmul__(self, left):
         self.products.append(("HᵀX", left.shape[0]))
-        return left @ self.X_b
+        return super().__rmatmul__(left)
 
 
 class CountingEngine(RowsInMemory):

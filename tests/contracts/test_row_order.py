@@ -1,7 +1,7 @@
 """The order of the rows does not matter: reordered rows get the same codes, and the features stay.
 
 Sums over rows are rounded in another order. Extrapolation and spectral steps amplify that from sweep to sweep, so the
-fits compared here make few sweeps, and those that begin in single precision are made in double.
+fits compared here make few sweeps.
 """
 
 import numpy as np
@@ -12,18 +12,11 @@ from catalogue import SMALL, VARIANTS, data, is_linear, name_of
 from deepnmf import DeepNMFNetwork, DeepSemiNMF, SemiNMF
 from deepnmf.checks import NNDSVD
 from deepnmf.engines import RowsInMemory, Workers
-from deepnmf.solvers import coordinate_sweeps, pass_sweeps
 from deepnmf.solvers.kmeans import kmeans_centers
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 FEW = {"max_iter": 2, "tol": 0, "pretrain_max_iter": 2, "pretrain_tol": 0}
 LENGTHS = (7, 12, 9, 6, 11, 15)  # of the groups whose rows stay together for models that pool neighboring rows
-
-
-@pytest.fixture(autouse=True)
-def _in_double(monkeypatch):
-    for sweeps in (coordinate_sweeps, pass_sweeps):
-        monkeypatch.setattr(sweeps, "is_sound_in_single", lambda _: False)
 
 
 def with_every_start(model):

@@ -1,7 +1,8 @@
 """Blocks of rows: the view of X that a step of a pass gets, for every kind of data.
 
 A block has a shape, a dtype and two products, X @ A and A @ X. Every other method has a default implementation in
-terms of these, so that a new kind of data is one small class. A kind of data with a faster way overrides the default,
+terms of these, so that a new kind of data is one small class. Rows may have weights: sums over rows count each row by
+its weight, products do not. A kind of data with a faster way overrides the default,
 first of all `dense`. Rows with unobserved entries are in `deepnmf.engines.holes`.
 """
 
@@ -15,11 +16,12 @@ from scipy import sparse
 from deepnmf.arrays import Array, Matrix
 from deepnmf.kernels import sampled_products
 
+NO_ROOT = 1e-18  # its square is lost in every sum
 DENSE_ROWS = 64  # rows that are converted at once for a kind of data that has only products
 
 
 class Sizes(NamedTuple):
-    """Σ w x², Σ w x and Σ w over the observed entries; w is 1 if entries have no weights."""
+    """Σ w x², Σ w x and Σ w over the observed entries; w is 1 if entries and rows have no weights."""
 
     sqnorm: float
     total: float
@@ -44,6 +46,7 @@ class Block(ABC):
     dtype: np.dtype[Any]  # float32 or float64
     is_complete = True  # whether every entry was observed
     is_sparsely_observed = False  # whether so few entries were observed that it is faster to fit each row separately
+    row_weights: Array | None = None  # in double precision
 
     @abstractmethod
     def __matmul__(self, right: Array) -> Array:
@@ -58,6 +61,26 @@ class Block(ABC):
         """The size of the stored data, which determines the number of blocks; 0 means a single block."""
         return 0
 
+    def weighed(self, rows: Array) -> Array:
+        """An array of these rows, each row times its weight."""
+        return by_weights(rows, self.row_weights)
+
+    def by_roots(self, rows: Array) -> Array:
+        """Each row times the root of its weight: squares of the result add up by weights."""
+        return by_roots(rows, self.row_weights)
+
+    def without_roots(self, rows: Array) -> Array:
+        """The rows again."""
+        return rows if self.row_weights is None else rows / column_of(roots(self.row_weights), rows)
+
+    def weights_of(self, part: slice) -> Array | None:
+        """The weights of some rows."""
+        return None if self.row_weights is None else self.row_weights[part]
+
+    def total(self, each: Array) -> float:
+        """The sum of one number for each row, by weights and in double precision."""
+        return float(np.sum(self.weighed(each), dtype=np.float64))
+
     def dense(self, part: slice | Array) -> Array:
         """Some rows as an array."""
         places = np.arange(self.shape[0])[part]
@@ -71,8 +94,14 @@ class Block(ABC):
 
     def sizes(self) -> Sizes:
         """‖X‖², the sum of the entries, and their number."""
-        parts = [rows.sizes() for _, rows in self._dense_parts()]
-        return Sizes(*(sum(values) for values in zip(*parts, strict=True)))
+        with np.errstate(over="ignore"):  # infinite sizes make the engine scale the data
+            return Sizes(*map(self.total, self.row_sizes()))
+
+    def row_sizes(self) -> tuple[Array, Array, Array]:
+        """‖x‖², the sum of the entries, and their number, of every row in double precision."""
+        parts = [rows.row_sizes() for _, rows in self._dense_parts()]
+        squares, totals, counts = map(np.concatenate, zip(*parts, strict=True))
+        return squares, totals, counts
 
     def absolute_sizes(self) -> tuple[float, float]:
         """Σ|x|, which is computed without squares, and the number of entries."""
@@ -89,12 +118,16 @@ class Block(ABC):
 
     def column_sums(self) -> tuple[Array, Array]:
         """Σ w x and Σ w for each column, in double precision."""
-        parts = [rows.column_sums() for _, rows in self._dense_parts()]
-        return np.sum([sums for sums, _ in parts], axis=0), np.full(self.shape[1], float(self.shape[0]))
+        parts = [rows.column_sums()[0] for _, rows in self._dense_parts()]
+        return np.sum(parts, axis=0), np.full(self.shape[1], self.total(np.ones(self.shape[0])))
 
     def misfit(self, H: Array, D: Array) -> float:
         """Σ w (x - HD)² over the observed entries, computed from the residual."""
-        return sum(rows.misfit(H[part], D) for part, rows in self._dense_parts())
+        return self.total(self.row_misfits(H, D))
+
+    def row_misfits(self, H: Array, D: Array) -> Array:
+        """The same of every row without its weight."""
+        return np.concatenate([rows.row_misfits(H[part], D) for part, rows in self._dense_parts()])
 
     def normal_equations(self, features: Array) -> Iterator[NormalEquations]:
         """The normal equations of the codes, with features Dᵀ; complete rows share one Gram matrix."""
@@ -118,11 +151,17 @@ class Block(ABC):
         """The columns as rows, for data that may be sparsely observed."""
         raise TypeError(f"{type(self).__name__} cannot be transposed.")
 
+    def scaled(self, weights: Array) -> "Block":
+        """Rows times weights, or where entries have weights, these times those of the rows."""
+        raise TypeError(f"{type(self).__name__} cannot be scaled.")
+
     def _dense_parts(self) -> Iterator[tuple[slice, "Dense"]]:
         n_rows = self.shape[0]
         for start in range(0, n_rows, DENSE_ROWS):
             part = slice(start, min(start + DENSE_ROWS, n_rows))
-            yield part, Dense(self.dense(part))
+            rows = Dense(self.dense(part))
+            rows.row_weights = self.weights_of(part)
+            yield part, rows
 
 
 class Products(Block):
@@ -148,9 +187,9 @@ class Dense(Products):
     def dense(self, part: slice | Array) -> Array:
         return self.X[part]
 
-    @np.errstate(over="ignore")  # infinite sizes make the engine scale the data
-    def sizes(self) -> Sizes:
-        return Sizes(square(self.X), float(self.X.sum(dtype=np.float64)), self.X.size)
+    def row_sizes(self) -> tuple[Array, Array, Array]:
+        counts = np.full(self.shape[0], float(self.shape[1]))
+        return row_squares(self.X), self.X.sum(axis=1, dtype=np.float64), counts
 
     def absolute_sizes(self) -> tuple[float, float]:
         return absolute_sum(self.X), self.X.size
@@ -162,12 +201,16 @@ class Dense(Products):
         return np.asarray(np.einsum("ij,ij->i", self.X, self.X))
 
     def column_sums(self) -> tuple[Array, Array]:
-        return self.X.sum(axis=0, dtype=np.float64), np.full(self.shape[1], float(self.shape[0]))
+        count = self.total(np.ones(self.shape[0]))
+        return self.weighed(self.X).sum(axis=0, dtype=np.float64), np.full(self.shape[1], count)
 
-    def misfit(self, H: Array, D: Array) -> float:
+    def row_misfits(self, H: Array, D: Array) -> Array:
         residual = H @ D
         residual -= self.X
-        return square(residual)
+        return row_squares(residual)
+
+    def scaled(self, weights: Array) -> "Dense":
+        return Dense(self.X * column_of(weights, self.X))
 
     def averaged(self, mean: Matrix, scaled_mean: Matrix) -> "Dense":
         return Dense((scaled_mean @ self.X).astype(self.dtype, copy=False))
@@ -186,10 +229,14 @@ class Sparse(Products):
     def rows(self, part: slice) -> "Sparse":
         return Sparse(stored_rows(self.X, part))
 
-    @np.errstate(over="ignore")
-    def sizes(self) -> Sizes:
-        values = self.X.data[None]
-        return Sizes(square(values), float(values.sum(dtype=np.float64)), self.shape[0] * self.shape[1])
+    def row_sizes(self) -> tuple[Array, Array, Array]:
+        values = self.X.data.astype(np.float64, copy=False)
+        squares, totals = (self.row_sums(each) for each in (np.square(values), values))
+        return squares, totals, np.full(self.shape[0], float(self.shape[1]))
+
+    def row_sums(self, values: Array) -> Array:
+        """The sum of one number for each stored entry, by rows."""
+        return np.bincount(entry_rows(self.X), values, self.shape[0])
 
     def absolute_sizes(self) -> tuple[float, float]:
         return absolute_sum(self.X.data), self.shape[0] * self.shape[1]
@@ -202,13 +249,18 @@ class Sparse(Products):
 
     def column_sums(self) -> tuple[Array, Array]:
         n_rows, n_columns = self.shape
-        return np.bincount(self.X.indices, self.X.data, n_columns), np.full(n_columns, float(n_rows))
+        values = self.X.data if self.row_weights is None else self.X.data * self.row_weights[entry_rows(self.X)]
+        return np.bincount(self.X.indices, values, n_columns), np.full(n_columns, self.total(np.ones(n_rows)))
 
-    def misfit(self, H: Array, D: Array) -> float:
-        """‖X‖² - 2<XDᵀ, H> + <HᵀH, DDᵀ> in double precision, without a dense array of the shape of X."""
+    def row_misfits(self, H: Array, D: Array) -> Array:
+        """‖x‖² - 2<xDᵀ, h> + <h DDᵀ, h> in double precision, without a dense array of the shape of X."""
         H, D, values = (array.astype(np.float64, copy=False) for array in (H, D, self.X.data))
-        cross = np.einsum("ij,ij->", self.X @ D.T, H)
-        return float(values @ values - 2 * cross + np.einsum("ij,ij->", H.T @ H, D @ D.T))
+        return self.row_sums(np.square(values)) + np.einsum("ij,ij->i", H @ (D @ D.T) - 2 * (self.X @ D.T), H)
+
+    def scaled(self, weights: Array) -> "Sparse":
+        X = self.X.copy()
+        X.data *= weights.astype(self.dtype)[entry_rows(X)]
+        return Sparse(X)
 
     def averaged(self, mean: Matrix, scaled_mean: Matrix) -> "Sparse":
         return Sparse((scaled_mean @ self.X).astype(self.dtype, copy=False))
@@ -255,9 +307,34 @@ def stored_rows(X: Matrix, part: slice) -> Matrix:
     return rows
 
 
-def square(values: Array) -> float:
-    """‖A‖², summed in double precision."""
-    return float(np.einsum("ij,ij->", values, values, dtype=np.float64))
+def row_squares(values: Array) -> Array:
+    """‖a‖² of every row, summed in double precision."""
+    return np.asarray(np.einsum("ij,ij->i", values, values, dtype=np.float64))
+
+
+def entry_rows(X: Matrix) -> Array:
+    """The row of each stored entry of a CSR matrix."""
+    return np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+
+
+def by_weights(rows: Array, weights: Array | None) -> Array:
+    """Each row times its weight, if rows have weights."""
+    return rows if weights is None else rows * column_of(weights, rows)
+
+
+def by_roots(rows: Array, weights: Array | None) -> Array:
+    """Each row times the root of its weight, if rows have weights."""
+    return rows if weights is None else rows * column_of(roots(weights), rows)
+
+
+def roots(weights: Array) -> Array:
+    """Roots of weights, and instead of 0 a number that rows can be divided by again."""
+    return np.where(weights > 0, np.sqrt(weights), NO_ROOT)
+
+
+def column_of(weights: Array, rows: Array) -> Array:
+    """Weights in the precision of an array of rows, in a shape by which it can be multiplied."""
+    return weights.astype(rows.dtype, copy=False).reshape(-1, *(1,) * (rows.ndim - 1))
 
 
 @np.errstate(over="ignore")

@@ -31,25 +31,32 @@ UNIT_EXPONENT_STEP = 16  # units are powers of 2^16: their 2nd, 4th, 8th and 16t
 
 
 def make_engine(
-    X: Matrix, weight: Matrix | None = None, *, workers: Workers, nonnegative: bool, unit: float | None = None
+    X: Matrix,
+    weight: Matrix | None = None,
+    row_weights: Array | None = None,
+    *,
+    workers: Workers,
+    nonnegative: bool,
+    unit: float | None = None,
 ) -> Engine:
     """Return the engine for X: in memory, with holes or entry weights, streamed from a file, or on a cluster.
 
     Data that are read for the first time here are also checked here. Rows are divided by `unit`; if it is None, a unit
     is chosen in which the rows have a safe magnitude.
     """
-    rows, own = in_units(X, unit or 1.0), unit or 1.0
+    rows = in_units(X, unit or 1.0)
+    own: dict[str, Any] = {"unit": unit or 1.0, "row_weights": row_weights}
     engine: Engine
     if isinstance(rows, np.ndarray) or sparse.issparse(rows):
-        engine = RowsInMemory(observed_block(rows, weight), workers, unit=own)
+        engine = RowsInMemory(observed_block(rows, weight), workers, **own)
     elif is_streamed(rows):
-        engine = StreamedRows(rows, workers, unit=own, nonnegative=nonnegative)
+        engine = StreamedRows(rows, workers, nonnegative=nonnegative, **own)
     else:
         from deepnmf.engines.cluster import RowsOnCluster  # noqa: PLC0415 - dask is imported for its own arrays only
 
-        engine = RowsOnCluster(rows, workers, unit=own, sizes=CheckedSizes(nonnegative))
+        engine = RowsOnCluster(rows, workers, sizes=CheckedSizes(nonnegative), **own)
     if unit is None and not has_safe_magnitude(engine) and (unit := safe_unit(engine)) != 1:
-        return make_engine(X, weight, workers=workers, nonnegative=nonnegative, unit=unit)
+        return make_engine(X, weight, row_weights, workers=workers, nonnegative=nonnegative, unit=unit)
     return engine
 
 

@@ -46,14 +46,24 @@ class RowsOnCluster(Engine):
         The open pool for computations in this process.
     unit : float
         The unit by which X was divided.
+    row_weights : array of shape (n,), optional
+        What each row counts.
     sizes : Step
         The step that computes the sizes of the rows, and may validate them.
     """
 
-    def __init__(self, X: da.Array, workers: Workers, *, unit: float = 1.0, sizes: Step = sizes) -> None:
+    def __init__(
+        self,
+        X: da.Array,
+        workers: Workers,
+        *,
+        unit: float = 1.0,
+        row_weights: Array | None = None,
+        sizes: Step = sizes,
+    ) -> None:
         self.dtype = X.dtype if X.dtype == np.float32 else np.dtype(np.float64)
         self.n_samples, self.n_features = X.shape
-        self.workers, self.unit = workers, unit
+        self.workers, self.unit, self.row_weights = workers, unit, row_weights
         self._lengths = X.chunks[0]
         self._blocks = _blocks(X.astype(self.dtype, copy=False))
         self._passes = 0
@@ -64,6 +74,7 @@ class RowsOnCluster(Engine):
         self, rows: Sequence[Array], step: Step, out: Sequence[Array] | None = None
     ) -> tuple[tuple[Array, ...], Sums]:
         """Run one pass over X; the new row arrays are dask arrays, lazy ones if the step has no sums."""
+        rows, step = self.weighing(rows, step)
         arrays, total = self._graphs([self._chunked(array) for array in rows], step)
         if total is None:
             return tuple(arrays), ()
@@ -85,7 +96,7 @@ class RowsOnCluster(Engine):
 
     def for_codes(self, codes: Array) -> Engine:
         """Return an engine for codes of these rows."""
-        return RowsOnCluster(self.as_rows(codes), self.workers)
+        return RowsOnCluster(self.as_rows(codes), self.workers, row_weights=self.row_weights)
 
     def _check_clients(self) -> None:
         """Raise an error if a client is closed: dask would use another scheduler, or report that rows were lost."""

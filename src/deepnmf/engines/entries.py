@@ -22,12 +22,12 @@ BY_COLUMNS = 4  # and so many for each column of the sums that a block may make
 class RowsByEntries(BlockedRows):
     """Rows in memory whose blocks have about as many entries each; the same rows, cut more finely than for products."""
 
-    def __init__(self, X: Block, like: Engine) -> None:
+    def __init__(self, X: Block, like: Engine, row_weights: Array | None = None) -> None:
         self._X = X
         self.dtype, self.is_complete = X.dtype, X.is_complete
         blocks = _equal_shares(_entries_before(X), X.shape[1])
         self._parts = [X] if len(blocks) == 1 else [X.rows(block) for block in blocks]
-        super().__init__(X.shape, blocks, like.workers, unit=like.unit)
+        super().__init__(X.shape, blocks, like.workers, unit=like.unit, row_weights=row_weights)
 
     def _items(self) -> Iterator[tuple[slice, Block]]:
         return zip(self._blocks, self._parts, strict=True)
@@ -38,13 +38,13 @@ def rows_and_columns(engine: Engine) -> tuple[Engine, Engine] | None:
 
     None where rows are not in memory, or of a kind that has no columns at hand.
     """
-    columns = _transposed(engine._X) if isinstance(engine, RowsInMemory) else None
+    columns = _transposed(engine.scaled_block) if isinstance(engine, RowsInMemory) else None
     return None if columns is None else (rows_by_entries(engine), RowsByEntries(columns, engine))
 
 
 def rows_by_entries(engine: Engine) -> Engine:
     """The rows cut by entries where they are in memory, else as they are."""
-    return RowsByEntries(engine._X, engine) if isinstance(engine, RowsInMemory) else engine
+    return RowsByEntries(engine._X, engine, engine.row_weights) if isinstance(engine, RowsInMemory) else engine
 
 
 def entry_parts(X_b: Block) -> Iterator[tuple[slice, Entries | Array]]:

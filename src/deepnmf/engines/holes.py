@@ -13,7 +13,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.engines.blocks import Block, Dense, NormalEquations, Sizes, absolute_sum, square
+from deepnmf.engines.blocks import Block, Dense, NormalEquations, absolute_sum, row_squares
 
 
 class ObservedRow(NamedTuple):
@@ -53,24 +53,29 @@ class Holed(Block):
     def observed(self, H: Array, D: Array) -> tuple[Matrix, Matrix]:
         """W∘X and W∘HD."""
 
-    @abstractmethod
     def completed(self, H: Array, D: Array) -> Completed:
         """X̃ = W∘X + (1 - W)∘HD."""
+        completed = self._completed(H, D)
+        completed.block.row_weights = self.row_weights
+        return completed
+
+    @abstractmethod
+    def _completed(self, H: Array, D: Array) -> Completed:
+        """The same, but for the weights of rows of X̃."""
 
     @abstractmethod
     def observed_rows(self) -> Iterator[ObservedRow]:
         """The rows, one by one."""
 
-    def sizes(self) -> Sizes:
-        observed, weights = self.weighted()
-        zero_factors = (np.zeros(shape, observed.dtype) for shape in ((self.shape[0], 1), (1, self.shape[1])))
-        with np.errstate(over="ignore"):  # infinite sizes make the engine scale the data
-            sqnorm = self.misfit(*zero_factors)
-        return Sizes(sqnorm, observed.sum(dtype=np.float64), weights.sum(dtype=np.float64))
+    def row_sizes(self) -> tuple[Array, Array, Array]:
+        zero_factors = (np.zeros(shape, self.dtype) for shape in ((self.shape[0], 1), (1, self.shape[1])))
+        totals, counts = (np.asarray(part.sum(axis=1, dtype=np.float64)).ravel() for part in self.weighted())
+        return self.row_misfits(*zero_factors), totals, counts
 
     def column_sums(self) -> tuple[Array, Array]:
         """Σ w x and Σ w for each column."""
-        values, weights = (np.asarray(part.sum(axis=0, dtype=np.float64)).ravel() for part in self.weighted())
+        rows = self.weighed(np.ones(self.shape[0]))
+        values, weights = (np.asarray(part.T @ rows).ravel() for part in self.weighted())
         return values, weights
 
     def normal_equations(self, features: Array) -> Iterator[NormalEquations]:
@@ -111,24 +116,27 @@ class HoledDense(Holed):
     def observed(self, H: Array, D: Array) -> tuple[Array, Array]:
         return self.weighted()[0], self._weight * (H @ D)
 
-    def misfit(self, H: Array, D: Array) -> float:
+    def row_misfits(self, H: Array, D: Array) -> Array:
         residual = H @ D
         np.subtract(self.X, residual, out=residual)
         np.copyto(residual, 0, where=~self._is_observed)
         np.square(residual, out=residual)
         if self.weight is not None:
             residual *= self._weight
-        return float(np.sum(residual, dtype=np.float64))
+        return np.asarray(np.sum(residual, axis=1, dtype=np.float64))
 
-    def completed(self, H: Array, D: Array) -> Completed:
+    def _completed(self, H: Array, D: Array) -> Completed:
         model = H @ D
         if self.weight is None:
             np.copyto(model, self.X, where=self._is_observed)
-            return Completed(Dense(model), square(model))
+            return Completed(Dense(model), self.total(row_squares(model)))
         residual = np.where(self._is_observed, self.X - model, 0)
         model += self._weight * residual
-        between = float(np.sum(self._weight * (1 - self._weight) * residual**2, dtype=np.float64))
-        return Completed(Dense(model), square(model) + between)
+        between = np.sum(self._weight * (1 - self._weight) * residual**2, axis=1, dtype=np.float64)
+        return Completed(Dense(model), self.total(row_squares(model) + between))
+
+    def scaled(self, weights: Array) -> "HoledDense":
+        return HoledDense(self.X, (self._weight * weights[:, None]).astype(self.dtype))
 
     def observed_rows(self) -> Iterator[ObservedRow]:
         for x, seen, weight in zip(self.X, self._is_observed, self._weight, strict=True):

@@ -28,10 +28,17 @@ class BlockedRows(Engine):
     empty: Callable[..., Array] = staticmethod(np.empty)  # allocates an array of all rows
 
     def __init__(
-        self, shape: tuple[int, int], blocks: list[slice], workers: Workers, *, unit: float = 1.0, sizes: Step = sizes
+        self,
+        shape: tuple[int, int],
+        blocks: list[slice],
+        workers: Workers,
+        *,
+        unit: float = 1.0,
+        row_weights: Array | None = None,
+        sizes: Step = sizes,
     ) -> None:
         self.n_samples, self.n_features = shape
-        self.workers, self.unit = workers, unit
+        self.workers, self.unit, self.row_weights = workers, unit, row_weights
         self._blocks = blocks
         self.measured = Sizes(*map(float, self.sweep((), sizes)[1]))
 
@@ -43,6 +50,7 @@ class BlockedRows(Engine):
         self, rows: Sequence[Array], step: Step, out: Sequence[Array] | None = None
     ) -> tuple[tuple[Array, ...], Sums]:
         """Run one pass over X on the thread pool."""
+        rows, step = self.weighing(rows, step)
         on_block = _StepOnBlock(self, rows, step, tuple(out or ()))
         totals: list[Array] | None = None
         map_in_order = map if len(self._blocks) == 1 else self.workers.map
@@ -59,7 +67,7 @@ class BlockedRows(Engine):
 
     def for_codes(self, codes: Array) -> Engine:
         """Return an engine for codes of these rows, which are in memory."""
-        return RowsInMemory(Dense(codes), self.workers)
+        return RowsInMemory(Dense(codes), self.workers, row_weights=self.row_weights)
 
 
 class RowsInMemory(BlockedRows):
@@ -72,36 +80,55 @@ class RowsInMemory(BlockedRows):
         The open pool on which the passes run.
     unit : float
         The unit by which X was divided.
+    row_weights : array of shape (n,), optional
+        What each row counts.
     sqnorm : float, optional
         ‖X‖² of the samples, if these rows are means of groups of samples.
     """
 
     sqnorm: float = 0.0  # ‖X‖² of the samples
 
-    def __init__(self, X: Block | Matrix, workers: Workers, *, unit: float = 1.0, sqnorm: float | None = None) -> None:
+    def __init__(
+        self,
+        X: Block | Matrix,
+        workers: Workers,
+        *,
+        unit: float = 1.0,
+        row_weights: Array | None = None,
+        sqnorm: float | None = None,
+    ) -> None:
         self._X = X if isinstance(X, Block) else block_of(X)
         self.dtype, self.is_complete = self._X.dtype, self._X.is_complete
         self.is_sparsely_observed = self._X.is_sparsely_observed
-        super().__init__(self._X.shape, row_blocks(self._X.shape[0], self._X.nbytes), workers, unit=unit)
+        blocks = row_blocks(self._X.shape[0], self._X.nbytes)
+        super().__init__(self._X.shape, blocks, workers, unit=unit, row_weights=row_weights)
         self.sqnorm = self.measured.sqnorm if sqnorm is None else sqnorm
         self.scatter = self.sqnorm - self.measured.sqnorm
         if isinstance(self._X, Dense):
-            self.one_array = self._X.X if len(self._blocks) == 1 else None
+            self.one_array = self._X.X if len(self._blocks) == 1 and row_weights is None else None
             has_size = WORTH_A_COPY <= self._X.nbytes <= LARGEST_COPIED
             self.gains_by_single_precision = has_size and self.dtype == np.float64
 
     def in_single_precision(self) -> "RowsInMemory":
         """Return an engine for a copy of the same rows in single precision."""
-        return RowsInMemory(Dense(self._X.dense(slice(None)).astype(np.float32)), self.workers, sqnorm=self.sqnorm)
+        rows = Dense(self._X.dense(slice(None)).astype(np.float32))
+        return RowsInMemory(rows, self.workers, row_weights=self.row_weights, sqnorm=self.sqnorm)
 
     @cached_property
     def _columns(self) -> "RowsInMemory":
-        return RowsInMemory(self._X.transposed(), self.workers)
+        return RowsInMemory(self.scaled_block.transposed(), self.workers)
+
+    @property
+    def scaled_block(self) -> Block:
+        """The rows times their weights, whose columns are then fitted as those of rows without weights."""
+        return self._X if self.row_weights is None else self._X.scaled(self.row_weights)
 
     def filled(self) -> Engine:
         """Return an engine for the same rows without holes: zeros where they are the rule, else means of columns."""
         zeros = self._X.with_zeros()
-        return super().filled() if zeros is None else RowsInMemory(zeros, self.workers, unit=self.unit)
+        if zeros is None:
+            return super().filled()
+        return RowsInMemory(zeros, self.workers, unit=self.unit, row_weights=self.row_weights)
 
     def transposed(self) -> "RowsInMemory":
         """Return an engine for the columns of sparsely observed data."""

@@ -30,7 +30,8 @@ class Engine(ABC):
     workers: Workers
     is_complete: bool = True  # whether every entry was observed or has been filled in
     is_sparsely_observed: bool = False  # whether so few were observed that it is faster to fit each row separately
-    one_array: Array | None = None  # all rows, if they are few and complete
+    row_weights: Array | None = None  # what each row counts in sums; None: every row counts 1
+    one_array: Array | None = None  # all rows, if they are few and complete and have no weights
     gains_by_single_precision: bool = False  # whether passes in it save more than the copy of X costs
     scatter: float = 0.0  # the constant part of the loss beside these rows: that within groups, if rows are group means
 
@@ -43,6 +44,26 @@ class Engine(ABC):
     def mean(self) -> float:
         """The mean of the entries."""
         return self.measured.total / (self.measured.n_entries or 1.0)
+
+    @property
+    def total_weight(self) -> float:
+        """Σ w over the rows, which is their number if these have no weights."""
+        return float(self.n_samples if self.row_weights is None else self.row_weights.sum())
+
+    @property
+    def counting_rows(self) -> Array:
+        """Whether each row has a weight above 0."""
+        return np.ones(self.n_samples, dtype=bool) if self.row_weights is None else self.row_weights > 0
+
+    def mean_over_rows(self, array: Array) -> float:
+        """The mean of the entries of an array of all rows."""
+        return float(
+            array.mean() if self.row_weights is None else self.row_weights @ array.mean(axis=1) / self.total_weight
+        )
+
+    def weighing(self, rows: Sequence[Array], step: Step) -> tuple[Sequence[Array], Step]:
+        """Rows and step of a pass whose blocks know the weights of their rows."""
+        return (rows, step) if self.row_weights is None else ((self.row_weights, *rows), _WeighingStep(step))
 
     @abstractmethod
     def sweep(
@@ -64,7 +85,7 @@ class Engine(ABC):
         return projected
 
     def combined(self, weights: Array) -> Array:
-        """AᵀX for weights A: each row of the result is a weighted sum of the rows of X."""
+        """AᵀX for weights A: each row of the result is a sum of the rows of X, by these weights alone."""
         _, (sums,) = self.sweep((weights,), _combination)
         return sums
 
@@ -113,6 +134,7 @@ class CompletedRows(Engine):
         self._decoder = np.ascontiguousarray(decoder, dtype=holed.dtype)
         self.n_samples, self.n_features, self.dtype = holed.n_samples, holed.n_features, holed.dtype
         self.workers, self.measured, self.unit = holed.workers, holed.measured, holed.unit
+        self.row_weights = holed.row_weights
         self._sqnorm: float | None = None
 
     @property
@@ -134,6 +156,17 @@ class CompletedRows(Engine):
     def for_codes(self, codes: Array) -> Engine:
         """Return an engine for codes of these rows; codes have no holes."""
         return self._holed.for_codes(codes)
+
+
+@dataclass(frozen=True)
+class _WeighingStep:
+    """A step on a block that knows the weights of its rows, which are the first of the row arrays."""
+
+    step: Step
+
+    def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        X_b.row_weights, *own = rows
+        return self.step(X_b, tuple(own))
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from deepnmf.engines.blocks import (
     NormalEquations,
     Sizes,
     Sparse,
-    absolute_sum,
+    entry_rows,
+    roots,
     stored_bytes,
     stored_rows,
 )
@@ -74,15 +75,16 @@ class HoledSparse(Holed):
     def sizes(self) -> Sizes:
         values = self.weights * self.X.data
         with np.errstate(over="ignore"):  # infinite sizes make the engine scale the data
-            return Sizes(_sum(self.weights * np.square(self.X.data)), _sum(values), self._total_weight())
+            return Sizes(self._sum(self.weights * np.square(self.X.data)), self._sum(values), self._total_weight())
 
     def column_sums(self) -> tuple[Array, Array]:
         values, weights = super().column_sums()
-        n_stored = np.bincount(self.X.indices, minlength=self.shape[1])
-        return values, weights + self.rest * (self.shape[0] - n_stored)
+        n_stored = np.bincount(self.X.indices, self._by_rows(np.ones(self.X.nnz)), self.shape[1])
+        return values, weights + self.rest * (self.total(np.ones(self.shape[0])) - n_stored)
 
     def absolute_sizes(self) -> tuple[float, float]:
-        return absolute_sum(self.weights * self.X.data), self._total_weight()
+        with np.errstate(over="ignore"):
+            return self._sum(np.abs(self.weights * self.X.data)), self._total_weight()
 
     def observed(self, H: Array, D: Array) -> tuple[Matrix, Matrix | Block]:
         seen = self._with((self.weights - self.rest) * sampled_products(self.X, H, D))
@@ -90,15 +92,18 @@ class HoledSparse(Holed):
 
     def misfit(self, H: Array, D: Array) -> float:
         model = sampled_products(self.X, H, D)
-        stored = _sum(self.weights * np.square(self.X.data - model))
-        return stored + self.rest * (_square_of_product(H, D) - _sum(np.square(model))) if self.rest else stored
+        stored = self._sum(self.weights * np.square(self.X.data - model))
+        return (
+            stored + self.rest * (self._square_of_product(H, D) - self._sum(np.square(model))) if self.rest else stored
+        )
 
-    def completed(self, H: Array, D: Array) -> Completed:
+    def _completed(self, H: Array, D: Array) -> Completed:
         """X̃ is (1 - rest) HD beside what is stored."""
         model = sampled_products(self.X, H, D)
         residual = self.X.data - model
         step = self.weights * residual
-        sqnorm = (1 - self.rest) * _square_of_product(H, D) + _sum(step * (2 * model + residual) + self.rest * model**2)
+        added = self._sum(step * (2 * model + residual) + self.rest * model**2)
+        sqnorm = (1 - self.rest) * self._square_of_product(H, D) + added
         R = self._with(step + self.rest * model)
         return Completed(Sparse(R) if self.rest == 1 else LowRankPlusSparse((1 - self.rest) * H, D, R), sqnorm)
 
@@ -134,8 +139,28 @@ class HoledSparse(Holed):
     def transposed(self) -> "HoledSparse":
         return HoledSparse(self.X.T.tocsr(), None if self.weight is None else self.weight.T.tocsr(), self.rest)
 
+    def scaled(self, weights: Array) -> "HoledSparse":
+        return HoledSparse(self.X, self._with(self.weights * weights.astype(self.dtype)[entry_rows(self.X)]), self.rest)
+
+    def by_roots_of_rows(self) -> Matrix:
+        """The stored entries times the roots of the weights of their rows."""
+        if self.row_weights is None:
+            return self.X
+        return self._with(self.X.data * roots(self.row_weights).astype(self.dtype)[entry_rows(self.X)])
+
     def _total_weight(self) -> float:
-        return _sum(self.weights) + self.rest * (self.shape[0] * self.shape[1] - self.X.nnz)
+        n_entries = self.shape[1] * self.total(np.ones(self.shape[0]))
+        return self._sum(self.weights) + self.rest * (n_entries - self._sum(np.ones(self.X.nnz)))
+
+    def _sum(self, values: Array) -> float:
+        """The sum of one number for each stored entry, by the weights of rows."""
+        return float(np.sum(self._by_rows(values), dtype=np.float64))
+
+    def _by_rows(self, values: Array) -> Array:
+        return values if self.row_weights is None else values * self.row_weights[entry_rows(self.X)]
+
+    def _square_of_product(self, H: Array, D: Array) -> float:
+        return float(np.einsum("ij,ij->", self.weighed(H).T @ H, D @ D.T, dtype=np.float64))
 
     def _with(self, data: Array) -> Matrix:
         return type(self.X)((data, self.X.indices, self.X.indptr), shape=self.X.shape, copy=False)
@@ -144,14 +169,6 @@ class HoledSparse(Holed):
 def is_sparse(n_observed: int, shape: tuple[int, ...]) -> bool:
     """Whether so few entries were observed that they are stored one by one, and rows fitted each on its own."""
     return n_observed < SPARSELY_OBSERVED * shape[0] * shape[1]
-
-
-def _sum(values: Array) -> float:
-    return float(np.sum(values, dtype=np.float64))
-
-
-def _square_of_product(H: Array, D: Array) -> float:
-    return float(np.einsum("ij,ij->", H.T @ H, D @ D.T, dtype=np.float64))
 
 
 def _with_data(pattern: Matrix, data: Array) -> Matrix:

@@ -126,16 +126,28 @@ class StreamedRows(BlockedRows):
         Whether a negative entry is an error.
     unit : float
         The unit by which the rows were divided.
+    row_weights : array of shape (n,), optional
+        What each row counts.
     """
 
-    def __init__(self, source: RowSource, workers: Workers, *, nonnegative: bool, unit: float = 1.0) -> None:
+    def __init__(
+        self,
+        source: RowSource,
+        workers: Workers,
+        *,
+        nonnegative: bool,
+        unit: float = 1.0,
+        row_weights: Array | None = None,
+    ) -> None:
         self._source = source
         self.dtype = source.dtype if source.dtype == np.float32 else np.dtype(np.float64)
         n_samples, n_features = source.shape
         self._buffers: deque[Array] = deque()
         blocks = row_blocks(n_samples, n_samples * n_features * self.dtype.itemsize)
         self._longest = max(block.stop - block.start for block in blocks)
-        super().__init__(source.shape, blocks, workers, unit=unit, sizes=CheckedSizes(nonnegative))
+        super().__init__(
+            source.shape, blocks, workers, unit=unit, row_weights=row_weights, sizes=CheckedSizes(nonnegative)
+        )
 
     def _items(self) -> Iterator[tuple[slice, Block]]:
         return ((rows, Dense(X_b)) for rows, X_b in read_ahead(self._read, self._blocks))

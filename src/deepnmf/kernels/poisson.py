@@ -50,7 +50,7 @@ class CodesProblem:
 
 
 class Descended(NamedTuple):
-    """Sums over the rows that have moved, in double precision."""
+    """Sums over the rows that have moved by their weights, in double precision."""
 
     violation: float  # of the optimality conditions, squared, before the first step
     fit: float  # Σ w x̂ - w x log x̂ after the last
@@ -66,6 +66,7 @@ def descend_counts(
     tol: float = 0.0,
     M: Array | None = None,
     measured: bool = True,
+    row_weights: Array | None = None,
     still: Array | None = None,
 ) -> Descended:
     """Lower each row's problem by passes over its coordinates, in place.
@@ -73,14 +74,15 @@ def descend_counts(
     A round looks for the coordinates that may move, and makes `n_passes` passes over them; a row rests once its
     violation is at most `tol` of ‖s + l1‖ at the beginning of a round. `M`, p x r, receives Σ_i (w x/x̂)_ij h_i as
     (X/X̂)ᵀH, with the codes reached; without rounds codes stay, and only this and the fit are found. The fit is measured
-    where it is asked for: logarithms take time. Coordinates that are `still`, an array of the shape of H, do not move.
+    where it is asked for: logarithms take time. All sums count a row by its weight. Coordinates that are `still`, an
+    array of the shape of H, do not move.
     """
     kind = H.dtype.type
     weights = np.empty(0, H.dtype) if entries.weights is None else entries.weights
     violation, fit = descend_stored(
         entries.indptr, entries.columns, entries.values, weights, entries.weights is not None, problem.features,
         problem.sums, H, _stillness(still, H), kind(problem.l1), kind(problem.l2), kind(problem.epsilon), n_passes,
-        rounds, tol * tol, np.empty((0, H.shape[1])) if M is None else M, measured,
+        rounds, tol * tol, np.empty((0, H.shape[1])) if M is None else M, measured, _given(row_weights, H),
     )  # fmt: skip
     return Descended(violation, fit)
 
@@ -99,6 +101,7 @@ def descend_dense_counts(
     tol: float = 0.0,
     M: Array | None = None,
     measured: bool = True,
+    row_weights: Array | None = None,
     still: Array | None = None,
 ) -> Descended:
     """`descend_counts` for rows of an array: a row's zeros are left out before its steps."""
@@ -106,7 +109,7 @@ def descend_dense_counts(
     violation, fit = descend_dense(
         X, problem.features, problem.by_feature, problem.sums, H, _stillness(still, H), kind(problem.l1),
         kind(problem.l2), kind(problem.epsilon), n_passes, rounds, tol * tol,
-        np.empty((0, H.shape[1])) if M is None else M, measured,
+        np.empty((0, H.shape[1])) if M is None else M, measured, _given(row_weights, H),
     )  # fmt: skip
     return Descended(violation, fit)
 
@@ -121,10 +124,11 @@ def descend_counts_plainly(
     tol: float = 0.0,
     M: Array | None = None,
     measured: bool = True,
+    row_weights: Array | None = None,
     still: Array | None = None,
 ) -> Descended:
     """`descend_counts`, row by row and coordinate by coordinate."""
-    parts = []
+    parts, own_weights = [], _given(row_weights, H)
     for i, (begin, end) in enumerate(pairwise(entries.indptr)):
         columns, x = entries.columns[begin:end], entries.values[begin:end]
         price = problem.sums + problem.l1
@@ -132,8 +136,9 @@ def descend_counts_plainly(
             weights = entries.weights[begin:end]
             x, price = weights * x, weights @ problem.features[columns] + problem.l1
         moves = np.ones(H.shape[1], bool) if still is None else ~still[i]
-        parts.append(_descend_plainly(columns, x, price, problem, H[i], moves, n_passes, rounds, tol, M, measured))
-    return Descended(*np.sum(parts, axis=0))
+        one = (H[i], moves, n_passes, rounds, tol, M, measured, own_weights[i])
+        parts.append(_descend_plainly(columns, x, price, problem, *one))
+    return Descended(*(own_weights @ parts))
 
 
 def descend_dense_counts_plainly(
@@ -146,15 +151,20 @@ def descend_dense_counts_plainly(
     tol: float = 0.0,
     M: Array | None = None,
     measured: bool = True,
+    row_weights: Array | None = None,
     still: Array | None = None,
 ) -> Descended:
     """`descend_dense_counts`, row by row and coordinate by coordinate."""
-    price, parts = problem.sums + problem.l1, []
+    price, parts, own_weights = problem.sums + problem.l1, [], _given(row_weights, H)
     moving = np.ones(H.shape, bool) if still is None else ~still
-    for h, moves, row in zip(H, moving, X, strict=True):
-        columns, one = np.flatnonzero(row > 0), (h, moves, n_passes, rounds, tol, M, measured)
+    for h, moves, row, weight in zip(H, moving, X, own_weights, strict=True):
+        columns, one = np.flatnonzero(row > 0), (h, moves, n_passes, rounds, tol, M, measured, weight)
         parts.append(_descend_plainly(columns, row[columns], price, problem, *one))
-    return Descended(*np.sum(parts, axis=0))
+    return Descended(*(own_weights @ parts))
+
+
+def _given(row_weights: Array | None, H: Array) -> Array:
+    return np.ones(len(H)) if row_weights is None else row_weights
 
 
 def _descend_plainly(
@@ -169,6 +179,7 @@ def _descend_plainly(
     tol: float,
     M: Array | None,
     measured: bool,
+    row_weight: float,
 ) -> tuple[float, float]:
     F, total, first = problem.features[columns], x.sum(), 0.0
     if n_passes and not h.any() and total > 0:
@@ -189,7 +200,7 @@ def _descend_plainly(
             h[k] = 0 if h[k] * price[k] < NEGLIGIBLE * total else h[k]
     model = np.maximum(F @ h, problem.epsilon).astype(np.float64)
     if M is not None:
-        np.add.at(M, columns, np.outer(x / model, h))
+        np.add.at(M, columns, np.outer(row_weight * x / model, h))
     return first, float(h @ (price - problem.l1) - x @ np.log(model)) if measured else 0.0
 
 

@@ -14,9 +14,9 @@ TOGETHER = 16  # entries whose features are gathered
 @CompiledLoop
 def descend_stored(
     indptr, columns, values, weights, weighted, features, sums, H, still, l1, l2, epsilon, n_passes, rounds, square_tol,
-    M, measured
+    M, measured, row_weights
 ):  # fmt: skip
-    """Rows of stored entries, weighted or not."""
+    """Rows of stored entries, weighted or not; sums count each row by its weight."""
     r = H.shape[1]
     longest = 0
     for i in range(len(H)):
@@ -58,13 +58,17 @@ def descend_stored(
                 break
             gather(own, features, active[:n_active], F, model)
             _descend_row(x[:padded], F, active[:n_active], price, total, l2, epsilon, n_passes, H[i], model)
-        violation += first
-        fit += _finish(own, x[:count], price, l1, epsilon, H[i], model, M, measured, room)
+        violation += row_weights[i] * first
+        fit += row_weights[i] * _finish(
+            own, x[:count], price, l1, epsilon, H[i], model, M, measured, room, row_weights[i]
+        )
     return violation, fit
 
 
 @CompiledLoop
-def descend_dense(X, features, F, sums, H, still, l1, l2, epsilon, n_passes, rounds, square_tol, M, measured):
+def descend_dense(
+    X, features, F, sums, H, still, l1, l2, epsilon, n_passes, rounds, square_tol, M, measured, row_weights
+):  # fmt: skip
     """Rows of an array; F are the features with a row each."""
     p, r = features.shape
     width = F.shape[1]  # p, filled up with features that are 0
@@ -109,8 +113,10 @@ def descend_dense(X, features, F, sums, H, still, l1, l2, epsilon, n_passes, rou
             else:
                 gather(own, features, active[:n_active], F_there, model)
                 _descend_row(x[:padded], F_there, active[:n_active], price, total, l2, epsilon, n_passes, H[i], model)
-        violation += first
-        fit += _finish(own, x[:count], price, l1, epsilon, H[i], model, M, measured, room)
+        violation += row_weights[i] * first
+        fit += row_weights[i] * _finish(
+            own, x[:count], price, l1, epsilon, H[i], model, M, measured, room, row_weights[i]
+        )
     return violation, fit
 
 
@@ -284,8 +290,8 @@ def _step(old, slope, curvature, l2):
 
 
 @inlined_loop
-def _finish(columns, x, price, l1, epsilon, h, model, M, measured, room):
-    """The row's part of the fit, where that is wanted, and its expected counts."""
+def _finish(columns, x, price, l1, epsilon, h, model, M, measured, room, row_weight):
+    """The row's part of the fit, where that is wanted, and its expected counts by the weight of the row."""
     fit = 0.0
     if measured:
         fit -= _log_likelihood(x, model, epsilon, room[0], room[1])
@@ -293,7 +299,7 @@ def _finish(columns, x, price, l1, epsilon, h, model, M, measured, room):
             fit += np.float64(h[k]) * np.float64(price[k] - l1)
     if len(M):
         for t in range(len(x)):
-            ratio = x[t] / max(model[t], epsilon)
+            ratio = row_weight * (x[t] / max(model[t], epsilon))
             to = M[columns[t]]
             for k in range(len(h)):
                 to[k] += ratio * h[k]

@@ -114,17 +114,19 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         control: RunControl,
         entry_weight: EntryWeight = None,
         components: GivenComponents = NOTHING_GIVEN,
+        sample_weight: Any = None,
         **known: Any,
     ) -> Self:
         with fitting(self, control) as run:
             problem, whom = self._problem(), type(self).__name__
-            data = observed(self, problem, X, entry_weight, reset=True)
+            data = observed(self, problem, X, entry_weight, sample_weight, reset=True)
             problem.check(data.X, start, whom)
             known |= components.checked(self, problem, data.X.shape[1])
             with Workers() as workers:  # scikit-learn's neighbors limit BLAS too: only within our limit is that undone
                 engine = rows(problem, data, workers, whom)
                 run.unit, run.degree = engine.unit, problem.degree
-                bound = problem.bind(engine, Known(in_units(data.X, engine.unit), **known), start)
+                known_data = Known(in_units(data.X, engine.unit), engine.total_weight, **known)
+                bound = problem.bind(engine, known_data, start)
                 fit = bound.fit(engine, start, run)
                 self._keep(fit, run)
                 if len(self.factors_) > 1:
@@ -190,7 +192,7 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         with Workers() as workers:
             engine = rows(problem, data, workers, type(self).__name__, unit)
             check_batch(engine)
-            bound = problem.bind(engine, Known(data.X, fixed=fixed), Start(before=self._learned))
+            bound = problem.bind(engine, Known(data.X, engine.total_weight, fixed=fixed), Start(before=self._learned))
             fit = bound.learn_batch(engine, self._learned, self.codes_[-1], self._memory)
         losses, n_iter = self.loss_curve_, self.n_iter_
         self._keep(fit, Run(unit=unit, degree=problem.degree))
@@ -315,23 +317,13 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
     def score(self, X: Matrix, y: object = None, entry_weight: EntryWeight = None) -> float:
         """Share that the model explains beyond a baseline, 1 - d(X, X̂) / d(X, baseline), over the observed entries.
 
-        The baseline of squared error is the column means of X, so that this is R² over all entries. Under
-        Kullback-Leibler it is row total times column share, and this is the deviance explained; under other losses the
-        column means again. X̂ is the reconstruction from the codes of `transform`.
+        {baseline}
 
         {rows}
         y : ignored
         entry_weight : see `fit`
 
-        Returns
-        -------
-        float
-            1 is a perfect reconstruction; 0 is as good as the baseline, and a negative score is worse. If X is its own
-            baseline, such as rows that are all equal, it is 1 or 0: whether the model reconstructs X or not.
-
-        See Also
-        --------
-        share_of_squares : the same beyond 0 instead of the column means.
+        {returns_score}
         """
         check_is_fitted(self)
         return self._compared(X, entry_weight, self._learned.explained)
@@ -363,10 +355,16 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         check_is_fitted(self)
         return self._compared(X, entry_weight, share_of_squares)
 
-    def _compared(self, X: Matrix, entry_weight: EntryWeight, share: Callable[[Engine, float], float]) -> float:
+    def _compared(
+        self,
+        X: Matrix,
+        entry_weight: EntryWeight,
+        share: Callable[[Engine, float], float],
+        sample_weight: Any = None,
+    ) -> float:
         """The share that is made of the error of the codes of `transform`."""
         problem = self._problem()
-        data = observed(self, problem, X, entry_weight, reset=False)
+        data = observed(self, problem, X, entry_weight, sample_weight, reset=False)
         with Workers() as workers:
             engine = rows(problem, data, workers, type(self).__name__)
             layer = layer_index(problem.output_layer, len(self.factors_))

@@ -206,8 +206,9 @@ def sampled(data: Observed, engine: Engine, most: int, *, nonnegative: bool) -> 
     if step == 1:
         return engine
     weight = None if data.weight is None else spaced(data.weight, step)
+    row_weights = None if data.row_weights is None else data.row_weights[::step]
     X, workers = spaced(data.X, step), engine.workers
-    return make_engine(X, weight, workers=workers, nonnegative=nonnegative, unit=engine.unit)
+    return make_engine(X, weight, row_weights, workers=workers, nonnegative=nonnegative, unit=engine.unit)
 
 
 def share_of_squares(engine: Engine, error: float) -> float:

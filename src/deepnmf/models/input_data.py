@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_array, validate_data
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.checks import FLOATS, check_any_weight, check_observed
@@ -19,15 +19,26 @@ EntryWeight = Any
 
 
 class Observed(NamedTuple):
-    """Data and the weights of its entries; where these are sparse, X has their pattern."""
+    """Data and the weights of its entries and rows; where those of entries are sparse, X has their pattern."""
 
     X: Matrix
     weight: Matrix | PatternWeights | None = None
+    row_weights: Array | None = None
 
 
-def observed(model: Any, problem: Problem, X: Matrix, entry_weight: EntryWeight, *, reset: bool) -> Observed:
-    """Check X and the weights of its entries for a fit (`reset`) or for a model that is fitted."""
-    X = validated(model, problem, X, reset=reset)
+def observed(
+    model: Any, problem: Problem, X: Matrix, entry_weight: EntryWeight, sample_weight: Any = None, *, reset: bool
+) -> Observed:
+    """Check X and the weights of its entries and rows for a fit (`reset`) or for a model that is fitted."""
+    data = _observed(model, problem, validated(model, problem, X, reset=reset), entry_weight, reset)
+    if sample_weight is None:
+        return data
+    if not problem.weighs_rows:
+        raise ValueError(f"{type(model).__name__} as it is set cannot weigh samples: sample_weight must be None.")
+    return data._replace(row_weights=_checked_rows(sample_weight, data.X.shape[0]))
+
+
+def _observed(model: Any, problem: Problem, X: Matrix, entry_weight: EntryWeight, reset: bool) -> Observed:
     if entry_weight is None:
         return Observed(X)
     if not problem.masks_nan:
@@ -142,6 +153,16 @@ def _checked(X: Matrix, entry_weight: Any) -> Matrix:
     if weight.size and not 0 <= weight.min() <= weight.max() <= 1:
         raise ValueError(f"entry_weight must be from 0 to 1, got {weight.min():g} to {weight.max():g}.")
     return weight
+
+
+def _checked_rows(sample_weight: Any, n_samples: int) -> Array:
+    """One weight a row, of which one at least is above 0."""
+    check_unmasked(sample_weight, "sample_weight")
+    like = np.broadcast_to(0.0, (n_samples, 1))
+    weights = _check_sample_weight(sample_weight, like, dtype=np.float64, ensure_non_negative=True)
+    if not weights.any():
+        raise ValueError("Sample weights must contain at least one non-zero number.")
+    return np.asarray(weights)
 
 
 def _at(weight: Matrix, X: Matrix) -> Observed:

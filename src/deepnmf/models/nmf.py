@@ -1,17 +1,17 @@
 import os
 import warnings
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_non_negative
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.masks import check_unmasked
-from deepnmf.models.factorization import Factorization
 from deepnmf.models.input_data import EntryWeight
 from deepnmf.models.known_components import GUIDE_WEIGHT, GivenComponents, Guides
 from deepnmf.models.parameters import COUNT, WEIGHT, Constraints, Init, RandomStateLike, between, one_of
 from deepnmf.models.run_control import RunControl
+from deepnmf.models.sample_weights import WeighingFactorization
 from deepnmf.objective import ElasticNetPerEntry
 from deepnmf.solvers.chain_problem import ChainProblem
 from deepnmf.solvers.divergence_loss import loss_of
@@ -22,7 +22,7 @@ from deepnmf.solvers.problem import Problem, Start
 LOOKING_AHEAD = 3  # an extrapolated point, where sweeps meet the gradient, is about so many times further from optimal
 
 
-class NMF(Factorization):
+class NMF(WeighingFactorization):
     """X ≈ H Z with X, H, Z >= 0, under the parameters of scikit-learn's `NMF` (Lee & Seung, 1999).
 
     The same problem, solved by coordinate descent with extrapolation (Ang & Gillis, 2019). Features come
@@ -130,6 +130,7 @@ class NMF(Factorization):
         X: Matrix,
         y: object = None,
         *,
+        sample_weight: Any = None,
         entry_weight: EntryWeight = None,
         fixed_components: Array | None = None,
         guide: Guides = None,
@@ -147,6 +148,7 @@ class NMF(Factorization):
         X : array-like or sparse matrix of shape (n_samples, n_features), nonnegative
             NaN or a mask (`numpy.ma`) in a dense X marks an entry that was not observed.
         y : ignored
+        {sample_weight}
         {entry_weight}
         {fixed_components}
         {guide}
@@ -166,12 +168,13 @@ class NMF(Factorization):
         if H is not None:
             check_unmasked(H, "H")
             H = check_array(H, input_name="NMF (input H)")
-        given = (X, entry_weight, fixed_components, guide, guide_weight, W, H)
+        given = (X, sample_weight, entry_weight, fixed_components, guide, guide_weight, W, H)
         control = RunControl(on_sweep, checkpoint, checkpoint_seconds, given)
         start = self._start(None if H is None else [H], W)
         if self.init == "custom" and not start.warm:
             start = CustomStart(start.factors, start.codes)
-        return self._fit(X, start, control, entry_weight, GivenComponents(fixed_components, guide, guide_weight))
+        components = GivenComponents(fixed_components, guide, guide_weight)
+        return self._fit(X, start, control, entry_weight, components, sample_weight)
 
     def _problem(self) -> ChainProblem:
         alpha_H = self.alpha_W if self.alpha_H == "same" else self.alpha_H

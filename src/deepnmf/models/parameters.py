@@ -171,6 +171,12 @@ TEXTS = {
             What each entry counts, from 0 to 1, the largest at least 0.001. "stored" leaves out what a sparse X does
             not store, as in ratings, and so do sparse weights with what they do not store; None reads it as zero.
         """,
+    "sample_weight": """
+        sample_weight : array of shape (n_samples,), optional
+            What each row counts, at least 0: its loss and the penalty of its codes are multiplied by it, and the sum of
+            the weights stands for the number of samples. A weight of 2 is as good as the row twice, a weight of 0 as
+            none, but for its codes.
+        """,
     "fixed_components": """
         fixed_components : array of shape (n_fixed, n_features), optional
             Known components, such as spectra or ``features_[0]`` of another model. They are the first rows of Z_1, in
@@ -212,6 +218,22 @@ TEXTS = {
     "path": """
         path : str or path
             The file; it is written beside and moved into place, so that it is never half there.
+        """,
+    "baseline": """
+        The baseline of squared error is the column means of X, so that this is R² over all entries. Under
+        Kullback-Leibler it is row total times column share, and this is the deviance explained; under other losses the
+        column means again. X̂ is the reconstruction from the codes of `transform`.
+        """,
+    "returns_score": """
+        Returns
+        -------
+        float
+            1 is a perfect reconstruction; 0 is as good as the baseline, and a negative score is worse. If X is its own
+            baseline, such as rows that are all equal, it is 1 or 0: whether the model reconstructs X or not.
+
+        See Also
+        --------
+        share_of_squares : the same beyond 0 instead of the column means.
         """,
     "returns_self": """
         Returns

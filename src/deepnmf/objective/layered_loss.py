@@ -5,14 +5,19 @@ divergence or half the squared error. Codes have a root mean square of about one
 layer predicts nothing.
 """
 
+from typing import Any
+
 import numpy as np
 
 from deepnmf.arrays import Array
+from deepnmf.engines.blocks import by_weights
 from deepnmf.kernels.layered_loops import FLOOR
 
 
-def counted_fit(V: Array, H: Array, Z: Array) -> tuple[float, tuple[Array, ...]]:
-    """KL(V | H Z + ε), and Hᵀ(V/(H Z + ε)): times Z, the part of V that each entry of Z is expected to have carried.
+def counted_fit(V: Array, H: Array, Z: Array, weights: Array | None = None) -> tuple[float, tuple[Array, ...]]:
+    """KL(V | H Z + ε), and HᵀD(V/(H Z + ε)): times Z, the part of V that each entry of Z is expected to have carried.
+
+    D are weights of rows, if there are some.
 
     Examples
     --------
@@ -24,11 +29,14 @@ def counted_fit(V: Array, H: Array, Z: Array) -> tuple[float, tuple[Array, ...]]
     """
     model = H @ Z + H.dtype.type(FLOOR)
     ratio = V / model
-    return float(np.sum(V * np.log(ratio) - V + model, dtype=np.float64)), (H.T @ ratio,)
+    each = np.sum(V * np.log(ratio) - V + model, axis=1, dtype=np.float64)
+    return _total(each, weights), (by_weights(H, weights).T @ ratio,)
 
 
-def squared_fit(V: Array, H: Array, Z: Array) -> tuple[float, tuple[Array, ...]]:
-    """½‖V - H Z - ε‖², and Hᵀ(V - ε) and HᵀH, from which the best Z follows.
+def squared_fit(V: Array, H: Array, Z: Array, weights: Array | None = None) -> tuple[float, tuple[Array, ...]]:
+    """½‖V - H Z - ε‖², and HᵀD(V - ε) and HᵀDH, from which the best Z follows.
+
+    D are weights of rows, if there are some.
 
     Examples
     --------
@@ -39,4 +47,9 @@ def squared_fit(V: Array, H: Array, Z: Array) -> tuple[float, tuple[Array, ...]]
     (1.0, array([[ 6., 14.]]), array([[4.]]))
     """
     V = V - H.dtype.type(FLOOR)
-    return 0.5 * float(np.sum(np.square(V - H @ Z), dtype=np.float64)), (H.T @ V, H.T @ H)
+    each, weighed = np.sum(np.square(V - H @ Z), axis=1, dtype=np.float64), by_weights(H, weights)
+    return 0.5 * _total(each, weights), (weighed.T @ V, weighed.T @ H)
+
+
+def _total(each: Any, weights: Array | None) -> float:
+    return float(each.sum() if weights is None else weights @ each)

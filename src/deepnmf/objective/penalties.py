@@ -37,6 +37,7 @@ class Known:
     """The data of a fit in its units, and what is known of the samples beside them."""
 
     X: Matrix
+    n_rows: float  # the sum of their weights where these have some
     labels: Any = None
     graph: Matrix | None = None
     groups: Any = None
@@ -306,8 +307,7 @@ class ElasticNetPerEntry(UnresolvedPenalty):
     l1_ratio: float
 
     def resolved(self, known: Known, depth: int) -> Sequence[Penalty]:
-        n_samples, n_features = known.X.shape
-        codes, factor = n_features * self.alpha_W, n_samples * self.alpha_H
+        codes, factor = known.X.shape[1] * self.alpha_W, known.n_rows * self.alpha_H
         l1, l2 = self.l1_ratio, 1 - self.l1_ratio
         return (ElasticNet(codes * l1, codes * l2, factor * l1, factor * l2),)
 

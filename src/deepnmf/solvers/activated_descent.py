@@ -100,7 +100,7 @@ class ActivatedDescent:
 
     def start(self, codes: Array, chain: Chain, refined: bool = False) -> ActivatedState:
         """Begin at codes and factors."""
-        codes, chain = lifted(codes, chain) if self.solver.needs_positive_start else (codes, chain)
+        codes, chain = lifted(codes, chain, self.engine) if self.solver.needs_positive_start else (codes, chain)
         codes = np.ascontiguousarray(codes, dtype=self.engine.dtype)
         problem = self.objective.rows(chain, self.engine.dtype)
         lowest, top, known = self._statistics(codes, chain)

@@ -245,7 +245,7 @@ class BoundChain(BoundProblem):
         chain, codes, penalties = self.in_given_scale(state.chain, state.codes)
         chain, scales = self.scaled(chain)
         if self.problem.code_scale == "rms":
-            scales = self.rms_scales(codes, chain, scales)
+            scales = self.rms_scales(engine, codes, chain, scales)
         chain, scales = self.exempted(chain, scales)
         codes /= scales[-1].astype(codes.dtype)
         penalties = [_rescaled(penalty, scale) for penalty, scale in zip(penalties, scales, strict=True)]
@@ -297,9 +297,9 @@ class BoundChain(BoundProblem):
             return chain, [np.ones(len(Z)) for Z in chain.factors]
         return chain, [inverse_norms(chain.decoder(layer)) for layer in range(chain.depth)]
 
-    def rms_scales(self, codes: Array, chain: Chain, scales: Sequence[Array]) -> list[Array]:
+    def rms_scales(self, engine: Engine, codes: Array, chain: Chain, scales: Sequence[Array]) -> list[Array]:
         """What codes of each layer are divided by to have unit root mean square over the rows of the fit."""
-        return rms_scales(codes, chain, scales)
+        return rms_scales(codes, chain, scales, engine.row_weights)
 
     def code_penalties(self, chain: Chain) -> list[CodePenalty]:
         """The penalties of every layer's codes, in the scale in which the chain was optimized."""
@@ -348,7 +348,7 @@ class BoundActivatedChain(BoundChain):
         """The chain with the scale between its layers that the activation allows."""
         return scaled_below(chain, self.activation)
 
-    def rms_scales(self, codes: Array, chain: Chain, scales: Sequence[Array]) -> list[Array]:
+    def rms_scales(self, engine: Engine, codes: Array, chain: Chain, scales: Sequence[Array]) -> list[Array]:
         """Of the top codes alone: values below an activation have the scale that it gives them."""
         return [*scales[:-1], roots(np.square(codes, dtype=np.float64).mean(axis=0), scales[-1])]
 

@@ -122,6 +122,11 @@ class ChainProblem(Problem):
         return self.is_linear
 
     @property
+    def weighs_rows(self) -> bool:
+        """Whether rows of X may have weights: not where codes depend on each other, nor below activations."""
+        return self.distributes
+
+    @property
     def streams(self) -> bool:
         """Whether rows that are not in memory will do."""
         return not self.ties_classes and all(penalty.streams for penalty in self.penalties)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from deepnmf.arrays import Array
+from deepnmf.engines.blocks import by_weights
 from deepnmf.objective import Activation, Chain
 from deepnmf.objective.chain import inverse_norms
 
@@ -20,12 +21,13 @@ def scaled_below(chain: Chain, activation: Activation) -> tuple[Chain, list[Arra
     return chain, [*(np.ones(len(Z)) for Z in chain.factors[:-1]), inverse_norms(chain.smoothed(chain.depth - 1))]
 
 
-def rms_scales(codes: Array, chain: Chain, scales: Sequence[Array]) -> list[Array]:
+def rms_scales(codes: Array, chain: Chain, scales: Sequence[Array], row_weights: Array | None = None) -> list[Array]:
     """What codes of each layer are divided by to have unit root mean square over the rows of the fit.
 
     Below the top these are the chain's own codes, H A_l: others are not at hand.
     """
-    K = np.asarray(codes.T @ codes, dtype=np.float64) / len(codes)
+    n_rows = len(codes) if row_weights is None else row_weights.sum()
+    K = np.asarray(by_weights(codes, row_weights).T @ codes, dtype=np.float64) / n_rows
     above = [chain.above(layer) for layer in range(chain.depth)]
     squares = [np.diag(K) if A is None else np.einsum("ij,ij->j", A, K @ A) for A in above]
     return [roots(square, scale) for square, scale in zip(squares, scales, strict=True)]

@@ -58,7 +58,7 @@ class CoordinateSweeps:
 
         In what has been learned only those of upper factors are, which would never be left.
         """
-        above_zero, chain_above_zero = raised(codes, chain, refined)
+        above_zero, chain_above_zero = raised(codes, chain, self.rows, refined)
         if refined:
             chain = replace(chain, factors=(chain.factors[0], *chain_above_zero.factors[1:]))
         else:

@@ -70,12 +70,15 @@ class CodesStep:
     @np.errstate(over="ignore", invalid="ignore")  # a sweep that leaves the numbers is taken back
     def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         target = X_b @ self.features
-        size = inner(target, target)
+        weighed = X_b.by_roots(target)
+        size = inner(weighed, weighed)
         if self.l1:
             target -= self.l1
-        # A block's problem has the samples as columns: transposed views, nothing is moved.
-        moved = self.solver.step(rows[0].T, Quadratic(self.gram, target.T), self.n_inner)
-        H = np.ascontiguousarray(moved.Z.T)
+        # A block's problem has the samples as columns: transposed views, nothing is moved. Times the root of its
+        # weight a row has the same problem, and squares of what is measured count by its weight.
+        departure, target = X_b.by_roots(rows[0]), X_b.by_roots(target)
+        moved = self.solver.step(departure.T, Quadratic(self.gram, target.T), self.n_inner)
+        H = np.ascontiguousarray(X_b.without_roots(moved.Z.T))
         new: tuple[Array, ...] = (H,)
         if len(rows) > 1:
             ahead = extrapolated(H, rows[1], self.beta, nonnegative=True)
@@ -114,7 +117,7 @@ class ChainDescent:
     def start(self, codes: Array, chain: Chain, refined: bool = False) -> State:
         """Begin at codes and factors; zeros are lifted a little for a solver that could never leave them."""
         if self.solver.needs_positive_start:
-            codes, chain = lifted(codes, chain)
+            codes, chain = lifted(codes, chain, self.engine)
         return State(self.engine.as_rows(codes), chain, most_inner=MOST_INNER if refined else 1)
 
     def advance(self, state: State) -> State:
@@ -235,7 +238,7 @@ class ChainDescent:
         """
         order, width = chain.factors[layer].shape
         top = len(chain.factors[-1])
-        budget = max(SHARE_OF_A_LAYER * 2 * self.engine.n_samples * self.engine.n_features * top, CHEAP)
+        budget = max(SHARE_OF_A_LAYER * 2 * self.engine.total_weight * self.engine.n_features * top, CHEAP)
         step = width * left_cost(top, order)
         n_steps = budget / step
         if layer > 0:
@@ -294,13 +297,13 @@ def relative(violation: float, size: float) -> float:
     return math.sqrt(max(float(violation), 0.0) / float(size)) if size > 0 else 0.0
 
 
-def lifted(codes: Array, chain: Chain) -> tuple[Array, Chain]:
+def lifted(codes: Array, chain: Chain, engine: Engine) -> tuple[Array, Chain]:
     """Lift the zeros of all that is nonnegative."""
     if chain.nonnegative:
         chain = replace(chain, factors=tuple(without_zeros(Z) for Z in chain.factors))
-    return without_zeros(codes), chain
+    return without_zeros(codes, engine.mean_over_rows(codes)), chain
 
 
-def without_zeros(array: Array) -> Array:
-    """Lift zeros a little, for steps that could never leave them."""
-    return np.maximum(array, LIFT * array.mean())
+def without_zeros(array: Array, mean: float | None = None) -> Array:
+    """Lift zeros to a little of the mean, for steps that could never leave them."""
+    return np.maximum(array, LIFT * (array.mean() if mean is None else mean))

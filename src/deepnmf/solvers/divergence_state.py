@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from deepnmf.arrays import Array
+from deepnmf.engines import Engine
 from deepnmf.objective import Chain
 from deepnmf.solvers.descent import LIFT, Momentum
 
@@ -52,11 +53,11 @@ class DivergenceState:
         return min(self.n_passes + 1, MOST_PASSES)
 
 
-def raised(codes: Array, chain: Chain, refined: bool) -> tuple[Array, Chain]:
+def raised(codes: Array, chain: Chain, engine: Engine, refined: bool) -> tuple[Array, Chain]:
     """Raise zeros, which multiplicative steps never leave, to a part of the mean: a tiny one of what was learned."""
     share = LIFT_OF_LEARNED if refined else LIFT
     factors = tuple(np.maximum(Z, share * Z.mean()) for Z in chain.factors)
-    return np.maximum(codes, share * codes.mean()), replace(chain, factors=factors)
+    return np.maximum(codes, share * engine.mean_over_rows(codes)), replace(chain, factors=factors)
 
 
 def repeated(new: Array, old: Array, beta: float) -> Array:

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Block, Dense, Engine, Step, Sums
+from deepnmf.engines.blocks import by_roots, by_weights, entry_rows
 from deepnmf.engines.entries import dense_parts, entry_parts, stored_rows
 from deepnmf.kernels import sampled_products
 from deepnmf.kernels.beta_steps import descend_beta
@@ -21,6 +22,7 @@ from deepnmf.solvers.divergence_state import repeated
 from deepnmf.solvers.expected_counts import square_violation
 
 WIDEST = 2.0**30  # sums of features, up or down, whose squares are sound in single precision beside those of X
+WORTH_SINGLE = 2**16  # entries of X; steps on fewer take milliseconds in any precision
 ENTRIES_AT_ONCE, FEWEST_ROWS = 2**15, 16  # of X̂, which is formed a few rows at a time
 
 
@@ -75,32 +77,36 @@ def descend_block(
     parts = []
     for part, entries in entry_parts(X_b):
         own_still = None if still is None else still[part]
+        weights = X_b.weights_of(part)
         if isinstance(entries, Entries):
             own = descend_counts(
                 entries, problem.counts, H[part], n_passes, rounds=rounds, tol=tol, M=M, measured=measured,
-                still=own_still,
+                row_weights=weights, still=own_still,
             )  # fmt: skip
         elif rounds == 0:
-            own = _look_at_dense(entries, problem, H[part], M, measured)
+            own = _look_at_dense(entries, problem, H[part], M, measured, weights)
         else:
             own = descend_dense_counts(
                 entries, problem.counts, H[part], n_passes, rounds=rounds, tol=tol, M=M, measured=measured,
-                still=own_still,
+                row_weights=weights, still=own_still,
             )  # fmt: skip
         parts.append(own)
     return Descended(*(sum(values) for values in zip(*parts, strict=True)))
 
 
-def _look_at_dense(X: Array, problem: RowsProblem, H: Array, M: Array | None, measured: bool) -> Descended:
+def _look_at_dense(
+    X: Array, problem: RowsProblem, H: Array, M: Array | None, measured: bool, row_weights: Array | None
+) -> Descended:
     """What steps on dense counts would end with, where none is made: by products, a few rows at a time."""
-    D, fit = problem.features.T, 0.0
+    D, fit, weighed = problem.features.T, 0.0, by_weights(H, row_weights)
     for part, x, _ in few_rows(Dense(X)):
         model = H[part] @ D
-        total = float(np.sum(model, dtype=np.float64)) if measured else 0.0
+        total = float(weighed[part].sum(axis=0, dtype=np.float64) @ problem.sums) if measured else 0.0
         np.maximum(model, problem.divergence.epsilon, out=model)
         if M is not None:
-            M += (x / model).T @ H[part]
+            M += (x / model).T @ weighed[part]
         if measured:
+            x = x if row_weights is None else by_weights(x, row_weights[part])
             fit += total - float(np.vdot(x, np.log(model, out=model)))
     return Descended(0.0, fit)
 
@@ -137,7 +143,8 @@ class CoordinateStep:
         """Move one block."""
         steps = self.steps
         if isinstance(X_b, Dense):
-            X_b = Dense(np.ascontiguousarray(X_b.X))  # columns are read twice, by steps and by what measures them
+            contiguous = Dense(np.ascontiguousarray(X_b.X))  # columns are read twice, by steps and what measures them
+            contiguous.row_weights, X_b = X_b.row_weights, contiguous
         elif self.with_counts:  # which products find in dense rows; in others, a second look takes longer than it saves
             steps = None
         in_lower_precision, steps = steps is not None, steps or self.problem
@@ -158,8 +165,9 @@ class CoordinateStep:
         fit = moved.fit
         if apart and (self.with_counts or self.measured):
             fit = descend_block(X_b, self.problem, np.array(H), 0, M, self.measured, rounds=0).fit
-        sums = np.array([moved.violation, fit, np.vdot(H, H)], np.float64)
-        return new, (H.sum(axis=0, dtype=np.float64), sums, *self._counts(X_b, H, M))
+        weighed = X_b.weighed(H)
+        sums = np.array([moved.violation, fit, np.vdot(weighed, H)], np.float64)
+        return new, (weighed.sum(axis=0, dtype=np.float64), sums, *self._counts(X_b, weighed, M))
 
     @staticmethod
     def _counts(X_b: Any, H: Array, M: Array | None) -> Sums:
@@ -184,38 +192,47 @@ class MultiplicativeStep:
     def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         """Move one block."""
         if self.problem.divergence.is_kl and (stored := stored_rows(X_b)) is not None:
-            return self._on_stored_counts(stored, rows)
+            return self._on_stored_counts(stored, rows, X_b.row_weights)
         H, D, loss = np.array(rows[0], order="C"), self.problem.decoder, self.problem.divergence
         plain = np.empty_like(H) if len(rows) > 1 else H
         P, Q, sums = np.zeros(D.shape), np.zeros(D.shape), np.zeros(5)
         for part, x, weights in few_rows(X_b):
-            h, violation, size = self._moved(H[part], D, x, weights)
+            row_weights = X_b.weights_of(part)
+            h, violation, size = self._moved(H[part], D, x, weights, row_weights)
             plain[part] = h
             if len(rows) > 1:
                 h = repeated(h, rows[1][part], self.beta) if self.beta else h
             H[part] = h
             model = h @ D
             np.maximum(model, loss.epsilon, out=model)
+            weights, weighed = _joined(weights, row_weights, x), by_weights(h, row_weights)
             pull, push = loss.powers(x, model, weights)
             P += h.T @ pull
             Q += h.T @ push
             fit = loss.fit(x, model, weights, pull, push)
-            sums += np.array([violation, size, fit, h.sum(dtype=np.float64), np.vdot(h, h)], np.float64)
+            sums += np.array([violation, size, fit, weighed.sum(dtype=np.float64), np.vdot(weighed, h)], np.float64)
         return (H, plain)[: len(rows)], (P, Q, sums)
 
-    def _on_stored_counts(self, X: Matrix, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+    def _on_stored_counts(
+        self, X: Matrix, rows: tuple[Array, ...], row_weights: Array | None
+    ) -> tuple[tuple[Array, ...], Sums]:
         """The same where X̂ is needed at stored entries alone: elsewhere counts pull at nothing."""
         H, D, loss = rows[0], self.problem.decoder, self.problem.divergence
         l1, l2, ones = self.problem.l1, self.problem.l2, np.ones(D.shape[1])
         pull = self._ratios(X, H, D)[0] @ D.T
         price = np.broadcast_to(self.problem.sums, H.shape) + l1
-        violation = square_violation(H, price + l2 * H - pull, price, (H * pull).sum(axis=1, keepdims=True))
+        measured = price + l2 * H - pull, price, (H * pull).sum(axis=1, keepdims=True)
+        slope, own_price, totals = (by_roots(each, row_weights) for each in measured)
+        violation = square_violation(H, slope, own_price, totals)
         if self.moves:
             H = (H * loss.ratio(pull, price - l1, H, l1, l2, self.exponent)).astype(H.dtype, copy=False)
         ratios, model = self._ratios(X, H, D)
-        fit = float(H.sum(axis=0, dtype=np.float64) @ self.problem.sums) - float(X.data @ np.log(model))
-        sums = np.array([violation, np.vdot(price, price), fit, H.sum(dtype=np.float64), np.vdot(H, H)], np.float64)
-        P, Q = np.asarray((ratios.T @ H).T, dtype=np.float64), np.outer(H.sum(axis=0, dtype=np.float64), ones)
+        weighed, counts = by_weights(H, row_weights), X.data
+        counts = counts if row_weights is None else counts * row_weights[entry_rows(X)]
+        code_sums, size = weighed.sum(axis=0, dtype=np.float64), np.vdot(own_price, own_price)
+        fit = float(code_sums @ self.problem.sums) - float(counts @ np.log(model))
+        sums = np.array([violation, size, fit, code_sums.sum(), np.vdot(weighed, H)], np.float64)
+        P, Q = np.asarray((ratios.T @ weighed).T, dtype=np.float64), np.outer(code_sums, ones)
         return (H, H)[: len(rows)], (P, Q, sums)
 
     def _ratios(self, X: Matrix, H: Array, D: Array) -> tuple[Matrix, Array]:
@@ -223,13 +240,16 @@ class MultiplicativeStep:
         model = np.maximum(sampled_products(X, H, D), self.problem.divergence.epsilon)
         return sparse.csr_array((X.data / model, X.indices, X.indptr), shape=X.shape), model
 
-    def _moved(self, h: Array, D: Array, x: Array, weights: Array | None) -> tuple[Array, float, float]:
+    def _moved(
+        self, h: Array, D: Array, x: Array, weights: Array | None, row_weights: Array | None
+    ) -> tuple[Array, float, float]:
         loss, l1, l2 = self.problem.divergence, self.problem.l1, self.problem.l2
         model = h @ D
         np.maximum(model, loss.epsilon, out=model)
         pull, push = (part @ D.T for part in loss.powers(x, model, weights))
         price, totals = push + l1, (h * pull).sum(axis=1, keepdims=True)
-        violation = square_violation(h, price + l2 * h - pull, price, totals)
+        slope, price, totals = (by_roots(each, row_weights) for each in (price + l2 * h - pull, price, totals))
+        violation = square_violation(h, slope, price, totals)
         if self.moves:
             h = (h * loss.ratio(pull, push, h, l1, l2, self.exponent)).astype(h.dtype, copy=False)
         return h, violation, float(np.vdot(price, price))
@@ -243,8 +263,10 @@ class ValueStep:
 
     def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         """Measure one block."""
-        D, loss = self.problem.decoder, self.problem.divergence
-        return (), (np.asarray(sum(loss.value(x, rows[0][part] @ D, weights) for part, x, weights in few_rows(X_b))),)
+        D, loss, total = self.problem.decoder, self.problem.divergence, 0.0
+        for part, x, weights in few_rows(X_b):
+            total += loss.value(x, rows[0][part] @ D, _joined(weights, X_b.weights_of(part), x))
+        return (), (np.asarray(total),)
 
 
 @dataclass(frozen=True)
@@ -265,10 +287,18 @@ class _Constant:
 
     def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         total = 0.0
-        for _, entries in entry_parts(X_b):
+        for part, entries in entry_parts(X_b):
             values, weights = (entries.values, entries.weights) if isinstance(entries, Entries) else (entries, None)
-            total += self.divergence.constant(values, weights)
+            of_rows = X_b.weights_of(part)
+            if of_rows is not None and isinstance(entries, Entries):
+                of_rows = np.repeat(of_rows, np.diff(entries.indptr))
+            total += self.divergence.constant(values, _joined(weights, of_rows, values))
         return (), (np.asarray(total),)
+
+
+def _joined(weights: Array | None, row_weights: Array | None, x: Array) -> Array | None:
+    """Weights of entries times those of their rows."""
+    return weights if row_weights is None else by_weights(np.ones_like(x) if weights is None else weights, row_weights)
 
 
 def constant(engine: Engine, divergence: Divergence) -> float:
@@ -279,16 +309,17 @@ def constant(engine: Engine, divergence: Divergence) -> float:
 def relative(violation: float, engine: Engine, problem: RowsProblem) -> float:
     """A violation of coordinate steps by what they measure it with; for counts the sums of the features, row by row."""
     if not problem.divergence.is_kl:
-        return math.sqrt(float(violation) / max(engine.n_samples, 1))
+        return math.sqrt(float(violation) / (engine.total_weight or 1.0))
     price = problem.sums.astype(np.float64) + problem.l1
-    size = engine.n_samples * float(price @ price)
+    size = engine.total_weight * float(price @ price)
     return math.sqrt(float(violation) / size) if size > 0 else 0.0
 
 
 def is_sound_in_single(engine: Engine) -> bool:
-    """Whether steps on rows in double precision can be made in single precision too."""
+    """Whether steps on rows in double precision may be made in single precision too, and gain by it."""
     size = math.sqrt(engine.measured.sqnorm / (engine.measured.n_entries or 1.0))
-    return engine.dtype == np.float64 and 1 / WIDEST <= size <= WIDEST
+    is_large = engine.total_weight * engine.n_features >= WORTH_SINGLE
+    return is_large and engine.dtype == np.float64 and 1 / WIDEST <= size <= WIDEST
 
 
 def few_rows(X_b: Block) -> Iterator[tuple[slice, Array, Array | None]]:

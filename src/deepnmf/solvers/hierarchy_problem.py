@@ -122,6 +122,11 @@ class HierarchyProblem(Problem):
         return True
 
     @property
+    def weighs_rows(self) -> bool:
+        """Rows of X may have weights."""
+        return True
+
+    @property
     def distributes(self) -> bool:
         """Rows of a dask array will do."""
         return True
@@ -405,7 +410,7 @@ def code_scales(engine: Engine, codes: Array, Z: Array) -> Array:
     """What codes are divided by: their root mean square, or more where features add next to nothing."""
     _, (squares,) = engine.sweep((codes,), _squares)
     norms = np.linalg.norm(Z, axis=1)
-    added = np.sqrt(squares / engine.n_samples) * norms
+    added = np.sqrt(squares / engine.total_weight) * norms
     return np.asarray(np.maximum(added, LEAST_SCALE * added.mean()) / norms if added.any() else np.ones_like(added))
 
 
@@ -414,8 +419,8 @@ def _revived(Z: Array) -> Array:
     return np.where(Z.any(axis=1, keepdims=True), Z, 1 / np.sqrt(Z.shape[1]))
 
 
-def _squares(X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:  # noqa: ARG001
-    return (), (np.square(rows[0], dtype=np.float64).sum(axis=0),)
+def _squares(X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+    return (), (X_b.weighed(np.square(rows[0], dtype=np.float64)).sum(axis=0),)
 
 
 @dataclass(frozen=True)

@@ -26,17 +26,19 @@ def _spread_out(engine: Engine, k: int, rng: np.random.RandomState) -> Array:
     meets does not depend on the order in which they are given.
     """
     order = np.argsort(np.asarray(engine.project(rng.standard_normal((1, engine.n_features))))[:, 0])
-    centers = _row(engine, _drawn(np.ones(engine.n_samples), order, rng))[None]
+    weights = np.ones(engine.n_samples) if engine.row_weights is None else engine.row_weights
+    centers = _row(engine, _drawn(weights, order, rng))[None]
     nearest = _square_distances(engine, centers[0])
     while len(centers) < k:
-        centers = np.vstack([centers, _row(engine, _drawn(nearest, order, rng))])
+        chances = weights * nearest
+        centers = np.vstack([centers, _row(engine, _drawn(chances if chances.any() else weights, order, rng))])
         nearest = np.minimum(nearest, _square_distances(engine, centers[-1]))
     return centers
 
 
 def _drawn(chances: Array, order: Array, rng: np.random.RandomState) -> int:
-    """A row by its chance; any row where there is none."""
-    ends = np.cumsum(chances[order] if chances.any() else np.ones(len(order)))
+    """A row by its chance."""
+    ends = np.cumsum(chances[order])
     return int(order[np.searchsorted(ends, rng.random_sample() * ends[-1], side="right")])
 
 
@@ -57,7 +59,7 @@ def _lloyd(engine: Engine, centers: Array) -> tuple[Array, float]:
         centers_before, spread_before = centers, spread
         _, (sums, counts, spread_now) = engine.sweep((), _Assignment(centers))
         spread = float(spread_now)
-        centers = np.where(counts[:, None] > 0, sums / np.maximum(counts, 1)[:, None], centers)
+        centers = np.where(counts[:, None] > 0, sums / np.where(counts > 0, counts, 1)[:, None], centers)
         if spread >= spread_before:
             return centers_before, spread_before
     return centers, spread
@@ -87,5 +89,6 @@ class _Assignment:
         cluster = squares.argmin(axis=1)
         member = np.zeros((len(cluster), len(C)))
         member[np.arange(len(cluster)), cluster] = 1
-        spread = X_b.row_squares().sum() + squares.min(axis=1).sum()
+        spread = X_b.total(X_b.row_squares() + squares.min(axis=1))
+        member = X_b.weighed(member)
         return (), (member.T @ X_b, member.sum(axis=0), np.asarray(spread))

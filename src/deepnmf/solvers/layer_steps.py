@@ -56,8 +56,8 @@ class CodesFit(FactorSteps):
     n_sums: int
 
     @abstractmethod
-    def measured(self, V: Array, H: Array, Z: Array) -> tuple[float, tuple[Array, ...]]:
-        """The loss of a block of rows, and the sums that a step of Z needs."""
+    def measured(self, V: Array, H: Array, Z: Array, weights: Array | None) -> tuple[float, tuple[Array, ...]]:
+        """The loss of a block of rows by their weights, and the sums that a step of Z needs."""
 
 
 # ------------------------------------------------------------------------------------------------ squared error
@@ -107,8 +107,8 @@ class SquaredCodes(SquaredSteps, CodesFit):
 
     name, squared, n_sums = "frobenius", True, 2
 
-    def measured(self, V: Array, H: Array, Z: Array) -> tuple[float, tuple[Array, ...]]:
-        return squared_fit(V, H, Z)
+    def measured(self, V: Array, H: Array, Z: Array, weights: Array | None) -> tuple[float, tuple[Array, ...]]:
+        return squared_fit(V, H, Z, weights)
 
     def remembered(self, Z: Array, sums: Sequence[Array]) -> tuple[Array, ...]:
         """Without what ε takes from codes of zero."""
@@ -123,8 +123,8 @@ class CountedCodes(CodesFit):
 
     name, squared, n_sums = "kullback-leibler", False, 1
 
-    def measured(self, V: Array, H: Array, Z: Array) -> tuple[float, tuple[Array, ...]]:
-        return counted_fit(V, H, Z)
+    def measured(self, V: Array, H: Array, Z: Array, weights: Array | None) -> tuple[float, tuple[Array, ...]]:
+        return counted_fit(V, H, Z, weights)
 
     def moved(self, Z: Array, sums: Sequence[Array]) -> Array:
         return expected_rows(Z * sums[0], Z.sum(axis=1))

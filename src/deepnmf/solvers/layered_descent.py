@@ -145,7 +145,7 @@ class LayeredStep:
             self.fit.descend(X_b, H, self.upper, self.n_passes)
         first, *others = np.split(H, np.cumsum(self.upper.sizes)[:-1], axis=1)
         layers = zip(self.codes_fits, (first, *others), others, self.upper.matrices(), strict=False)
-        measured = [fit.measured(below, own, Z) for fit, below, own, Z in layers]
+        measured = [fit.measured(below, own, Z, X_b.row_weights) for fit, below, own, Z in layers]
         values, sums = np.array([value for value, _ in measured]), [array for _, own in measured for array in own]
         return (H,), (values, *sums, *self.fit.sums(X_b, np.ascontiguousarray(first)))
 

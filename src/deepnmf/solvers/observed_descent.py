@@ -26,9 +26,11 @@ class ObservedStep:
 
     def __call__(self, X_b: HoledSparse, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         """Make passes over the entries of their codes."""
-        H, *still = np.array(rows[0], order="C"), *rows[1:]
-        sums = descend_observed(X_b.X, X_b.weights, self.features, H, PASSES, self.nonnegative, *still)
-        return (H,), (np.array(sums),)
+        H, *still = np.array(X_b.by_roots(rows[0]), order="C"), *rows[1:]
+        # A row and its codes have the same problem times any number.
+        X = X_b.by_roots_of_rows()
+        sums = descend_observed(X, X_b.weights, self.features, H, PASSES, self.nonnegative, *still)
+        return (X_b.without_roots(H),), (np.array(sums),)
 
 
 @dataclass

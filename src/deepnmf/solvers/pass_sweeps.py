@@ -58,7 +58,7 @@ class PassSweeps:
 
     def start(self, codes: Array, chain: Chain, refined: bool = False) -> DivergenceState:
         """Begin at codes and factors, whose zeros are raised a little."""
-        codes, chain = raised(codes, chain, refined)
+        codes, chain = raised(codes, chain, self.engine, refined)
         self._constant = constant(self.engine, self.divergence)
         n_passes = MOST_PASSES if refined else 1
         bold = is_sound_in_single(self.engine) if self._counts else self.divergence.exponent < 1

@@ -165,6 +165,11 @@ class Problem(ABC):
         return False
 
     @property
+    def weighs_rows(self) -> bool:
+        """Whether rows of X may have weights."""
+        return False
+
+    @property
     def streams(self) -> bool:
         """Whether rows that are not in memory will do."""
         return True

@@ -33,7 +33,7 @@ def nonnegative_start(engine: Engine, rank: int, init: str, rng: np.random.Rando
     if init == "random":
         return _random(engine, rank, rng)
     triplets = truncated_svd(engine, rank, rng, power_steps=NNDSVD_POWER_STEPS, steady=STEADY)
-    codes, factor = _nndsvd(*_within_rank(*triplets))
+    codes, factor = _nndsvd(*_within_rank(*triplets), engine.row_weights)
     if init == "nndsvda":
         codes[codes == 0] = factor[factor == 0] = engine.mean
     elif init == "nndsvdar":
@@ -77,18 +77,22 @@ def _within_rank(U: Array, s: Array, Vt: Array) -> tuple[Array, Array, Array]:
     return U[:, :found], s[:found], Vt[:found]
 
 
-def _nndsvd(U: Array, s: Array, Vt: Array) -> tuple[Array, Array]:
+def _nndsvd(U: Array, s: Array, Vt: Array, row_weights: Array | None) -> tuple[Array, Array]:
     codes, factor = np.zeros_like(U), np.zeros_like(Vt)
     codes[:, 0], factor[0] = np.sqrt(s[0]) * np.abs(U[:, 0]), np.sqrt(s[0]) * np.abs(Vt[0])
     for k in range(1, len(s)):
         sides = [(np.maximum(sign * U[:, k], 0), np.maximum(sign * Vt[k], 0)) for sign in (1, -1)]
-        sizes = [(np.linalg.norm(u), np.linalg.norm(v)) for u, v in sides]
+        sizes = [(_norm(u, row_weights), np.linalg.norm(v)) for u, v in sides]
         best = int(sizes[1][0] * sizes[1][1] > sizes[0][0] * sizes[0][1])
         (u, v), (u_size, v_size) = sides[best], sizes[best]
         if u_size * v_size > 0:
             scale = np.sqrt(s[k] * u_size * v_size)
             codes[:, k], factor[k] = scale * u / u_size, scale * v / v_size
     return codes, factor
+
+
+def _norm(u: Array, row_weights: Array | None) -> float:
+    return float(np.linalg.norm(u) if row_weights is None else np.sqrt(row_weights @ np.square(u)))
 
 
 @dataclass(frozen=True)
@@ -147,28 +151,32 @@ def _svd_codes(engine: Engine, rank: int, rng: np.random.RandomState) -> Array:
     nonnegative within the same span. Elsewhere the constant column does it, at the price of one rank.
     """
     U, _, _ = _within_rank(*truncated_svd(engine, rank, rng))
-    codes = _lifted(U.astype(np.float64, copy=False))
+    size = engine.total_weight**-0.5  # of a column of ones with unit norm
+    codes = _lifted(U.astype(np.float64, copy=False), engine.counting_rows, size)
     if codes.shape[1] == rank:
         return codes
-    return np.hstack([codes, random_codes(engine, rank - codes.shape[1], rng) / np.sqrt(len(codes))])
+    return np.hstack([codes, size * random_codes(engine, rank - codes.shape[1], rng)])
 
 
-def _lifted(U: Array) -> Array:
-    lead = U[:, 0] if U[:, 0].sum() >= 0 else -U[:, 0]
-    positive = lead > 0
+def _lifted(U: Array, counting: Array, size: float) -> Array:
+    """Nonnegative columns of the span of U; rows that do not count are only cut at 0."""
+    lead = U[:, 0] if U[counting, 0].sum() >= 0 else -U[:, 0]
+    positive = (lead > 0) & counting
     others = U[:, 1:]
-    if (others[~positive] < 0).any() or (lead < 0).any():
-        return _above_minima(U)
+    if (others[~positive & counting] < 0).any() or (lead[counting] < 0).any():
+        return _above_minima(U, counting, size)
     shifts = np.maximum(0, (-others[positive] / lead[positive, None]).max(axis=0, initial=0))
     if (shifts > STEEPEST).any():
-        return _above_minima(U)
+        return _above_minima(U, counting, size)
     raised = others + shifts * lead[:, None]
-    return np.hstack([lead[:, None], np.where(raised > ROUNDING * raised.max(axis=0, initial=0), raised, 0)])
+    raised = np.where(raised > ROUNDING * raised[counting].max(axis=0, initial=0), raised, 0)
+    return np.hstack([np.maximum(lead, 0)[:, None], raised])
 
 
-def _above_minima(U: Array) -> Array:
+def _above_minima(U: Array, counting: Array, size: float) -> Array:
     kept = U[:, :-1] if U.shape[1] > 1 else U[:, :0]
-    return np.hstack([kept - kept.min(axis=0, initial=0), np.full((len(U), 1), len(U) ** -0.5)])
+    raised = np.maximum(kept - kept[counting].min(axis=0, initial=0), 0)
+    return np.hstack([raised, np.full((len(U), 1), size)])
 
 
 def regress(engine: Engine, codes: Array) -> Array:

@@ -1,4 +1,7 @@
-"""What factors need to know of X and the codes: HᵀX, HᵀH and Hᵀ1, which add up over blocks of rows."""
+"""What factors need to know of X and the codes: HᵀDX, HᵀDH and HᵀD1, which add up over blocks of rows.
+
+D are the weights of rows, where there are some.
+"""
 
 from dataclasses import dataclass
 
@@ -24,8 +27,9 @@ def coupled_statistics(engine: Engine, codes: Array, graphs: Graphs) -> Statisti
 
 
 def block_statistics(X_b: Block, H: Array) -> Sums:
-    """HᵀX, HᵀH and Hᵀ1 of one block of rows."""
-    return H.T @ X_b, H.T @ H, H.sum(axis=0, dtype=np.float64)
+    """HᵀDX, HᵀDH and HᵀD1 of one block of rows."""
+    weighed = X_b.weighed(H)
+    return weighed.T @ X_b, weighed.T @ H, weighed.sum(axis=0, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -40,13 +44,15 @@ class GradientStep:
         """Return the statistics, and the squared norms of the projected gradient and of its linear part."""
         H, *pulls = rows
         target = X_b @ self.decoder.T - self.l1
-        gradient = sum(pulls, start=H @ self.gram - target)
+        gradient = X_b.by_roots(sum(pulls, start=H @ self.gram - target))
+        target = X_b.by_roots(target)
         return (), (*block_statistics(X_b, H), np.array([squared_violation(H, gradient), inner(target, target)]))
 
 
 def _in_double(X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
     H = rows[0].astype(np.float64, copy=False)
-    return (), (np.ascontiguousarray(rows[0].T) @ X_b, H.T @ H, H.sum(axis=0))
+    weighed = X_b.weighed(H)
+    return (), (np.ascontiguousarray(X_b.weighed(rows[0]).T) @ X_b, weighed.T @ H, weighed.sum(axis=0))
 
 
 def _with_couplings(X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:

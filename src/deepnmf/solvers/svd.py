@@ -5,6 +5,7 @@ from scipy import linalg
 
 from deepnmf.arrays import Array
 from deepnmf.engines import Block, Engine, Sums
+from deepnmf.engines.blocks import by_roots, column_of, roots
 
 OVERSAMPLING = 10
 POWER_STEPS = 4
@@ -17,23 +18,28 @@ def truncated_svd(
 ) -> tuple[Array, Array, Array]:
     """The leading singular triplets of X by a randomised range finder, in passes over its rows.
 
+    If rows have weights D, right vectors are eigenvectors of XᵀDX, and UᵀDU = I; rows without weight have X V/s.
+
     A power step is one pass, Xᵀ(X V) block by block; there are fewer once one changes what is seen of ‖X‖² by no more
     than `steady` of it. Where X has not many more rows or columns than that, the range is exact: that of the leading
     eigenvectors of XᵀX where there are more rows, so that no array of all rows is wider than the rank.
     """
-    full = min(engine.n_samples, engine.n_features)
-    rank = min(rank, full)
+    rank = min(rank, engine.n_samples, engine.n_features)
     width = rank + max(OVERSAMPLING, rank // 10)
-    if width < full / WIDE:
+    if width < min(engine.total_weight, engine.n_samples, engine.n_features) / WIDE:
         V = rng.standard_normal((engine.n_features, width)) / np.sqrt(engine.n_features)
         Q = _range(engine, V, rank, power_steps, steady)
-    elif engine.n_samples == full:
-        Q = np.eye(full, dtype=engine.dtype)
+    elif engine.n_samples <= engine.n_features:
+        Q = np.eye(engine.n_samples, dtype=engine.dtype)
     else:
-        Q = _orthonormal(engine.project(_right_vectors(engine, rank)))[0]
-    U, s, Vt = _svd_of_wide(engine.combined(Q))
-    U, Vt = _sign_fixed(Q @ U[:, :rank].astype(Q.dtype, copy=False), Vt[:rank])
-    return _without_rounding(U), s[:rank], Vt
+        Q = _orthonormal(by_roots(engine.project(_right_vectors(engine, rank)), engine.row_weights))[0]
+    U, s, Vt = _svd_of_wide(engine.combined(by_roots(Q, engine.row_weights)))
+    U, s, Vt = Q @ U[:, :rank].astype(Q.dtype, copy=False), s[:rank], Vt[:rank]
+    if engine.row_weights is not None:
+        beside = np.asarray(engine.project(Vt)) / np.where(s > 0, s, 1).astype(engine.dtype)
+        U = np.where(engine.counting_rows[:, None], U / column_of(roots(engine.row_weights), U), beside)
+    U, Vt = _sign_fixed(U, Vt)
+    return _without_rounding(U), s, Vt
 
 
 def _range(engine: Engine, V: Array, rank: int, power_steps: int, steady: float) -> Array:
@@ -45,28 +51,28 @@ def _range(engine: Engine, V: Array, rank: int, power_steps: int, steady: float)
         before, seen = seen, float(squares[:rank].sum())
         if seen - before <= steady * seen:
             break
-    return _orthonormal(engine.project(V.T))[0]
+    return _orthonormal(by_roots(engine.project(V.T), engine.row_weights))[0]
 
 
 @dataclass(frozen=True)
 class _PowerStep:
-    """(XᵀX V)ᵀ, the share of one block of rows."""
+    """(XᵀDX V)ᵀ, the share of one block of rows."""
 
     V: Array
 
     def __call__(self, X_b: Block, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-        return (), ((X_b @ self.V).T @ X_b,)
+        return (), (X_b.weighed(X_b @ self.V).T @ X_b,)
 
 
 def _right_vectors(engine: Engine, rank: int) -> Array:
-    """The leading eigenvectors of XᵀX in double precision, as rows, for few columns."""
+    """The leading eigenvectors of XᵀDX in double precision, as rows, for few columns."""
     _, (gram,) = engine.sweep((), _block_gram)
     return linalg.eigh(gram, check_finite=False)[1].T[::-1][:rank]
 
 
 def _block_gram(X_b: Block, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
     dense = X_b @ np.eye(X_b.shape[1])
-    return (), (dense.T @ dense,)
+    return (), (X_b.weighed(dense).T @ dense,)
 
 
 def _orthonormal(matrix: Array) -> tuple[Array, Array]:
