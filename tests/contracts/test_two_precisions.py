@@ -5,7 +5,7 @@ import pytest
 
 from deepnmf import NMF, DeepNSNMF
 from deepnmf.engines import RowsInMemory, Workers
-from deepnmf.engines.memory import WORTH_A_COPY
+from deepnmf.engines.memory import WORTH_ROUNDING
 from deepnmf.objective import Chain, Objective
 from deepnmf.solvers.losses import FROBENIUS
 from deepnmf.solvers.steps import HALS
@@ -15,7 +15,7 @@ from deepnmf.solvers.two_precisions import TwoPrecisions
 def large(rank=8, noise=0.1):
     rng = np.random.default_rng(0)
     X = rng.gamma(1, size=(1000, rank)) @ rng.gamma(0.5, size=(rank, 540)) + noise * rng.random((1000, 540))
-    assert X.nbytes > WORTH_A_COPY
+    assert X.nbytes > WORTH_ROUNDING
     return X
 
 
@@ -59,6 +59,14 @@ def test_the_loss_never_rises_and_the_result_is_exact(model):
     assert model.codes_[-1].dtype == np.float64
     residual = X - model.decode(model.codes_[-1])
     assert model.loss_curve_[-1] == pytest.approx(0.5 * np.sum(residual**2), rel=1e-9)
+
+
+def test_rows_of_a_large_file_give_the_same_bits_as_rows_in_memory(tmp_path):
+    X = large()
+    np.save(tmp_path / "X.npy", X)
+    in_memory, streamed = (NMF(6, random_state=0).fit(form) for form in (X, np.load(tmp_path / "X.npy", mmap_mode="r")))
+    assert np.array_equal(in_memory.components_, streamed.components_)
+    assert np.array_equal(in_memory.loss_curve_, streamed.loss_curve_)
 
 
 @pytest.mark.filterwarnings("ignore:Maximum number of iterations")

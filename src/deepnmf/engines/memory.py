@@ -18,7 +18,8 @@ from deepnmf.engines.threads import Workers
 # Measured on 2 cores: blocks of 2 to 8 MB take the same time within 5 %. Smaller blocks cause more calls,
 # larger ones leave a core idle at the end of a pass.
 BLOCK_BYTES = 4 * 2**20
-WORTH_A_COPY, LARGEST_COPIED = 2**22, 2**32  # bytes of data that are copied to single precision for early sweeps
+WORTH_ROUNDING = 2**22  # bytes: early sweeps on larger data are made in single precision
+LARGEST_ROUNDED_COPY = 2**32  # bytes; larger data are rounded again in every pass
 SMALLEST_SPLIT = 2**21  # bytes; smaller data are one block
 
 
@@ -71,7 +72,7 @@ class BlockedRows(Engine):
 
 
 class RowsInMemory(BlockedRows):
-    """Rows that fit into memory; X is copied for early sweeps in single precision alone.
+    """Rows that fit into memory; X is copied only to single precision, for early sweeps.
 
     Parameters
     ----------
@@ -106,13 +107,11 @@ class RowsInMemory(BlockedRows):
         self.scatter = self.sqnorm - self.measured.sqnorm
         if isinstance(self._X, Dense):
             self.one_array = self._X.X if len(self._blocks) == 1 and row_weights is None else None
-            has_size = WORTH_A_COPY <= self._X.nbytes <= LARGEST_COPIED
-            self.gains_by_single_precision = has_size and self.dtype == np.float64
+            self.gains_by_single_precision = self.dtype == np.float64 and self._X.nbytes >= WORTH_ROUNDING
 
-    def in_single_precision(self) -> "RowsInMemory":
-        """Return an engine for a copy of the same rows in single precision."""
-        rows = Dense(self._X.dense(slice(None)).astype(np.float32))
-        return RowsInMemory(rows, self.workers, row_weights=self.row_weights, sqnorm=self.sqnorm)
+    def in_single_precision(self) -> "RoundedRows":
+        """Return an engine for the same rows in single precision."""
+        return RoundedRows(self, is_kept=self._X.nbytes <= LARGEST_ROUNDED_COPY)
 
     @cached_property
     def _columns(self) -> "RowsInMemory":
@@ -146,6 +145,38 @@ class RowsInMemory(BlockedRows):
         if len(self._blocks) == 1:
             return iter([(self._blocks[0], self._X)])
         return ((block, self._X.rows(block)) for block in self._blocks)
+
+
+class RoundedRows(BlockedRows):
+    """Dense rows of another engine in single precision, in the same blocks.
+
+    Parameters
+    ----------
+    rows : BlockedRows
+    is_kept : bool
+        Whether the rounded rows are stored, which takes half the memory of `rows`.
+    """
+
+    def __init__(self, rows: BlockedRows, *, is_kept: bool) -> None:
+        self._rows, self._blocks, self.dtype = rows, rows._blocks, np.dtype(np.float32)
+        self.n_samples, self.n_features, self.unit = rows.n_samples, rows.n_features, rows.unit
+        self.workers, self.row_weights, self.empty = rows.workers, rows.row_weights, rows.empty
+        self.measured, self.scatter = rows.measured, rows.scatter
+        self._kept = list(self._rounded()) if is_kept else None
+
+    @property
+    def sqnorm(self) -> float:
+        """‖X‖² of the rows before rounding."""
+        return self._rows.sqnorm
+
+    def _items(self) -> Iterator[tuple[slice, Block]]:
+        return self._rounded() if self._kept is None else iter(self._kept)
+
+    def _rounded(self) -> Iterator[tuple[slice, Block]]:
+        for block, X_b in self._rows._items():
+            rounded = Dense(X_b.dense(slice(None)).astype(np.float32))
+            self._rows.release(X_b)
+            yield block, rounded
 
 
 @dataclass

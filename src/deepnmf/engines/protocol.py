@@ -32,7 +32,7 @@ class Engine(ABC):
     is_sparsely_observed: bool = False  # whether so few were observed that it is faster to fit each row separately
     row_weights: Array | None = None  # what each row counts in sums; None: every row counts 1
     one_array: Array | None = None  # all rows, if they are few and complete and have no weights
-    gains_by_single_precision: bool = False  # whether passes in it save more than the copy of X costs
+    gains_by_single_precision: bool = False  # whether passes in it save more than rounding X costs
     scatter: float = 0.0  # the constant part of the loss beside these rows: that within groups, if rows are group means
 
     @property
@@ -111,8 +111,8 @@ class Engine(ABC):
         return self.completed(np.ones((self.n_samples, 1), self.dtype), means[None])
 
     def in_single_precision(self) -> "Engine":
-        """Return an engine for a copy of the same rows in single precision."""
-        raise TypeError(f"{type(self).__name__} has no copy of its rows.")
+        """Return an engine for the same rows in single precision."""
+        raise TypeError(f"{type(self).__name__} cannot round its rows.")
 
     def transposed(self) -> "Engine":
         """Return an engine for the columns of sparsely observed data."""

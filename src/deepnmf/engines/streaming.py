@@ -14,7 +14,7 @@ import numpy as np
 
 from deepnmf.arrays import Array
 from deepnmf.engines.blocks import Block, Dense
-from deepnmf.engines.memory import BlockedRows, row_blocks
+from deepnmf.engines.memory import WORTH_ROUNDING, BlockedRows, RoundedRows, row_blocks
 from deepnmf.engines.protocol import CheckedSizes
 from deepnmf.engines.threads import Workers, read_ahead
 
@@ -143,11 +143,19 @@ class StreamedRows(BlockedRows):
         self.dtype = source.dtype if source.dtype == np.float32 else np.dtype(np.float64)
         n_samples, n_features = source.shape
         self._buffers: deque[Array] = deque()
-        blocks = row_blocks(n_samples, n_samples * n_features * self.dtype.itemsize)
+        self._nbytes = n_samples * n_features * self.dtype.itemsize
+        blocks = row_blocks(n_samples, self._nbytes)
         self._longest = max(block.stop - block.start for block in blocks)
         super().__init__(
             source.shape, blocks, workers, unit=unit, row_weights=row_weights, sizes=CheckedSizes(nonnegative)
         )
+        self.gains_by_single_precision = self.dtype == np.float64 and self._nbytes >= WORTH_ROUNDING
+        if len(blocks) == 1 and row_weights is None:
+            self.one_array = self._read(blocks[0])[1]
+
+    def in_single_precision(self) -> RoundedRows:
+        """Return an engine for the same rows, which are rounded to single precision when they are read."""
+        return RoundedRows(self, is_kept=False)
 
     def _items(self) -> Iterator[tuple[slice, Block]]:
         return ((rows, Dense(X_b)) for rows, X_b in read_ahead(self._read, self._blocks))
