@@ -10,6 +10,7 @@ from benchmarks.hierarchy.problems import REAL, counts, digits, samson, stored
 from benchmarks.holes import ratings
 from benchmarks.page import table
 from benchmarks.selection.search import Part, only_select_layers, searched
+from sklearn.datasets import load_wine
 
 from deepnmf import NMF, DeepNMF
 from deepnmf.cli.model_choice import passes_for_choice
@@ -34,6 +35,12 @@ def leukemia():
     return stored("leukemia_golub")["X"].astype(float)
 
 
+def wine():
+    """Thirteen measurements of wines, each divided by its maximum."""
+    X = load_wine().data
+    return X / X.max(axis=0)
+
+
 def some_ratings():
     """Ratings of people and things that have something in common."""
     return ratings(**RATINGS)[0]
@@ -48,6 +55,7 @@ CASES = {
     "Samson": Case(samson, "3 endmembers"),
     "leukemia": Case(leukemia, "3 kinds of cells"),
     "digits": Case(digits, "10 digits"),
+    "wine": Case(wine, "3 cultivars"),
     "synthetic ratings": Case(some_ratings, "rank 8", NMF(), (("entry_weight", "stored"),)),
     "BBC, counts": Case(counted("bbc_news"), "5 sections", KULLBACK_LEIBLER, is_cut=True),
     "pbmc_facs, counts": Case(counted("pbmc_facs"), "5 populations, 10 types", KULLBACK_LEIBLER, is_cut=True),
