@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from deepnmf.arrays import Array
+from deepnmf.objective.divergences import Divergence
 from deepnmf.selection.splits import HIDDEN_SHARE, LEAST_PREDICTION, Seen, Splits, decoder, parts, products_at
 
 
@@ -56,6 +57,13 @@ class HiddenEntries(Splits):
             errors += np.bincount(rows, weights * divergence.each(actual, predicted), self.shape[0])
             totals += np.bincount(rows, weights, self.shape[0])
         return errors, totals
+
+    def spread(self, split: int, divergence: Divergence) -> float:
+        """The mean divergence of the hidden entries from their mean."""
+        rows, columns, weights = self.hidden(split)
+        actual = np.asarray(self.X[rows, columns], dtype=np.float64).ravel()
+        mean = np.average(actual, weights=weights)
+        return float(np.average(divergence.each(actual, np.full_like(actual, mean)), weights=weights)) if mean else 0.0
 
 
 class HiddenInArray(HiddenEntries):

@@ -14,6 +14,7 @@ from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.kernels import sampled_products
+from deepnmf.objective.divergences import Divergence
 
 HIDDEN_SHARE = 0.1
 FEWEST_OBSERVED = 200  # entries: of fewer than twenty hidden ones the errors say next to nothing
@@ -58,6 +59,10 @@ class Splits(ABC):
     @abstractmethod
     def errors(self, split: int, model: Any) -> tuple[Array, Array]:
         """The divergence of what is hidden from its predictions, summed by row, and the sum of the weights."""
+
+    @abstractmethod
+    def spread(self, split: int, divergence: Divergence) -> float:
+        """The mean divergence of what is hidden from its mean."""
 
     @abstractmethod
     def some_rows(self, rows: Array) -> Seen:
