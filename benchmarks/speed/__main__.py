@@ -13,7 +13,7 @@ from benchmarks.speed.options import Options
 from benchmarks.speed.problems import PROBLEMS
 from sklearn.exceptions import ConvergenceWarning
 
-NAMES = ("shallow", "defaults", "sweep", "deep", "growth", "startup")
+NAMES = ("shallow", "families", "defaults", "sweep", "deep", "growth", "startup")
 
 
 def chosen(arguments: list[str]) -> tuple[list[str], Options]:

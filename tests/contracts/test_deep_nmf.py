@@ -74,13 +74,28 @@ def explained(features, X):
     return 1 - np.sum((X - codes @ features) ** 2) / np.sum(X**2)
 
 
-@pytest.mark.parametrize("explains", ["codes", "data"])
-def test_every_layer_explains_nearly_as_much_as_an_nmf_of_its_size(explains):
-    X = data(200, 40, rank=12)
-    model = DeepNMF((10, 4), explains=explains, max_iter=500, tol=1e-5, random_state=0).fit(X)
-    for features in model.features_:
-        alone = NMF(len(features), max_iter=500, random_state=0).fit(X)
-        assert explained(features, X) > explained(alone.components_, X) - 0.02
+@pytest.mark.parametrize(("explains", "margin"), [("codes", 0.03), ("data", 0.02)])
+def test_every_layer_explains_nearly_as_much_as_an_nmf_of_its_size(explains, margin):
+    """Where data have no wholes, and the top is the layer that has the most to lose."""
+    gaps = []
+    for seed in range(3):
+        X = data(200, 40, rank=12, seed=seed)
+        model = DeepNMF((10, 4), explains=explains, max_iter=500, tol=1e-5, random_state=0).fit(X)
+        alone = [NMF(size, max_iter=500, random_state=0).fit(X).components_ for size in (10, 4)]
+        gaps.append([explained(C, X) - explained(D, X) for C, D in zip(model.features_, alone, strict=True)])
+    assert np.all(np.mean(gaps, axis=0) > -margin)
+
+
+def test_parts_of_data_that_are_mostly_noise_follow_the_data():
+    X = make_hierarchy(300, (16, 4), image_shape=(16, 16), noise_level=4, random_state=0).data
+    model, alone = DeepNMF((16, 4), random_state=0).fit(X), NMF(16, random_state=0).fit(X)
+    assert explained(model.features_[0], X) > explained(alone.components_, X) - 0.005
+
+
+def test_wholes_count_where_there_is_next_to_no_noise():
+    truth = make_hierarchy(300, (16, 4), image_shape=(16, 16), variation=0.2, noise_level=0.005, random_state=0)
+    model = DeepNMF((16, 4), random_state=0).fit(truth.data)
+    assert matched_cosine(model.features_[0], truth.features[0]) > 0.96
 
 
 def test_weights_trade_what_layers_explain_for_each_other():

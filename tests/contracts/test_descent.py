@@ -1,5 +1,7 @@
 """Properties of every fit: its loss, and the scale and shape of its results."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -9,6 +11,8 @@ from deepnmf import GDNMF, NMF, DeepNMF, DeepNMFNetwork, DeepNSNMF, DeepSemiNMF,
 from deepnmf.metrics import sparseness
 from deepnmf.objective.divergences import Divergence
 from deepnmf.solvers.hierarchy_problem import HierarchyProblem
+from deepnmf.solvers.layered_descent import LayeredState
+from deepnmf.solvers.loop import Run, minimize
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 every_variant = pytest.mark.parametrize("model", VARIANTS, ids=name_of)
@@ -147,6 +151,15 @@ def test_a_smaller_tolerance_gives_a_lower_loss(tol):
     loose, tight = (NMF(4, tol=t, max_iter=5000, random_state=0).fit(X) for t in (tol, tol / 10))
     assert tight.loss_curve_[-1] <= loose.loss_curve_[-1]
     assert tight.n_iter_ > loose.n_iter_
+
+
+def test_decreases_of_a_negligible_loss_end_the_sweeps():
+    def halved(state):
+        return replace(state, loss=state.loss / 2)
+
+    state = LayeredState(np.empty((0, 0)), (), loss=1.0)
+    ends = [minimize(halved, state, max_iter=30, tol=1e-3, run=Run(), negligible=size)[1] for size in (0.0, 10.0)]
+    assert [(end.stop_reason, len(end.losses)) for end in ends] == [("max_iter", 30), ("decrease", 10)]
 
 
 def test_on_sweep_is_called_after_every_sweep_and_can_stop_the_fit():

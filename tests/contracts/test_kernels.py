@@ -22,6 +22,7 @@ from deepnmf.kernels import (
     polish_rows,
     quadratic_descent,
     sampled_products,
+    sweep_at_once,
 )
 from deepnmf.kernels.compilation import CompiledLoop
 from deepnmf.kernels.layered_codes import UpperLayers
@@ -119,6 +120,12 @@ def layers_of_counts_arguments(rng, dtype, squared=(False, False)):
     )
 
 
+def whole_sweep_arguments(rng, dtype):
+    X, codes, plain, Z = (rng.random(shape) for shape in ((50, 18), (50, 5), (50, 5), (5, 18)))
+    Z[2] = 0
+    return X.astype(dtype), codes.astype(dtype), plain.astype(dtype), Z, (3, 2), 0.4, 1e-30
+
+
 ARGUMENTS = {
     descend_beta: beta_arguments,
     descend_counts: counts_arguments,
@@ -129,6 +136,7 @@ ARGUMENTS = {
     polish_rows: polish_arguments,
     first_maxima: maxima_arguments,
     sampled_products: products_arguments,
+    sweep_at_once: whole_sweep_arguments,
     descend_observed: observed_arguments,
 }
 
@@ -166,6 +174,18 @@ def test_layers_of_squared_errors_and_their_plain_twins_agree(kernel, squared):
     TWINS[kernel](*given_plainly)
     assert_close(given[0], given_plainly[0], np.float64)
     assert not np.allclose(given[0], arguments[0])
+
+
+@pytest.mark.parametrize("kernel", [descend_counts, descend_dense_counts, descend_observed])
+def test_coordinates_that_are_still_do_not_move(kernel):
+    rng = np.random.default_rng(0)
+    arguments, still = ARGUMENTS[kernel](rng, np.float64), rng.random((40, 6)) < 0.3
+    given, given_plainly = copied(arguments), copied(arguments)
+    found, expected = kernel(*given, still=still), TWINS[kernel](*given_plainly, still=still)
+    (place,) = [i for i, one in enumerate(arguments) if isinstance(one, np.ndarray) and one.shape == (40, 6)]
+    assert np.array_equal(given[place][still], arguments[place][still])
+    assert_close(given[place], given_plainly[place], np.float64)
+    assert_close(found, np.asarray(expected), np.float64)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -227,7 +247,7 @@ def test_descent_of_an_empty_array_is_an_empty_array():
 
 
 def test_threads_that_compile_at_the_same_time_share_one_function():
-    loop = CompiledLoop(quadratic_descent._descend.function)
+    loop = CompiledLoop(quadratic_descent.descend_in_place.function)
     with ThreadPoolExecutor(4) as pool:
         dispatchers = list(pool.map(lambda _: loop.dispatcher, range(8)))
     assert all(dispatcher is dispatchers[0] for dispatcher in dispatchers)

@@ -50,14 +50,14 @@ def difference(first, second):
     return np.abs(first - second).max() / np.abs(first).max()
 
 
-def assert_order_does_not_matter(model, X):
+def assert_order_does_not_matter(model, X, limit=1e-8):
     y = np.random.default_rng(2).integers(-1, 3, len(X))
     order, known, known_in_order = reordered(model, len(X))
     model = few_sweeps(model)
     fitted = clone(model).fit(X, y, **known)
     other = clone(model).fit(X[order], y[order], **known_in_order)
     # Codes pass to the next layer as roots there, and the root of what rounding leaves of a zero is large.
-    limit = 1e-2 if isinstance(model, DeepSemiNMF) and model.activation == "square" else 1e-8
+    limit = 1e-2 if isinstance(model, DeepSemiNMF) and model.activation == "square" else limit
     assert difference(fitted.codes_[-1][order], other.codes_[-1]) <= limit
     assert max(map(difference, fitted.factors_, other.factors_)) <= limit
     if is_linear(model):
@@ -74,7 +74,8 @@ def test_the_order_does_not_matter_with_more_features_than_rows(model):
     size = "n_components" if "n_components" in model.get_params() else "layer_sizes"
     sizes = {"n_components": 30, "layer_sizes": (30, 8)}[size]
     few = data(15, 30) if not isinstance(model, DeepNMFNetwork) else data(60, 70)
-    assert_order_does_not_matter(clone(model).set_params(**{size: sizes}), few)
+    # With more components than rows, Gram matrices are singular, and rounding grows faster.
+    assert_order_does_not_matter(clone(model).set_params(**{size: sizes}), few, limit=1e-6)
 
 
 def test_the_order_does_not_matter_where_rows_are_zero_or_occur_twice():

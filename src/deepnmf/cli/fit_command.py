@@ -8,6 +8,7 @@ import typer
 from deepnmf.cli import model_choice
 from deepnmf.cli.destinations import check_checkpoint, check_folder
 from deepnmf.cli.exits import CommandError, ExitCode, error_handling
+from deepnmf.cli.known_components import check_takes_components, read_known_components
 from deepnmf.cli.options import (
     Columns,
     DataSource,
@@ -46,6 +47,7 @@ from deepnmf.cli.results import (
 )
 
 if TYPE_CHECKING:
+    from deepnmf.arrays import Array
     from deepnmf.reading import Dataset, Scaling
 
 Codes = Annotated[
@@ -70,6 +72,14 @@ def fit(
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Folder for the results; by default deepnmf-NAME for an input NAME."),
+    ] = None,
+    fixed: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Known components, a table with a row each and the columns of the data: they stay as they are, and "
+            "the others are learned around them. An empty cell is learned.",
+        ),
     ] = None,
     labels: Labels = None,
     names: Names = None,
@@ -106,7 +116,8 @@ def fit(
         source = DataSource(input, labels, names, key, size, scale, columns, drop, stop_words, ngrams)
         data, scaling = source.read(messages)
         check_scene(scene, data)
-        result = _fit(choice.build(data, messages), data, messages, checkpoint)
+        known = None if fixed is None else read_known_components(fixed, data, scaling)
+        result = _fit(choice.build(data, messages), data, messages, checkpoint, known)
         _write(folder, result, data, scaling, suffix, report, scene, messages)
     if result.interrupted:
         raise typer.Exit(ExitCode.INTERRUPTED)
@@ -159,7 +170,10 @@ def _suffix(codes: str | None, path: Path) -> str:
     return f".{codes}" if codes else ".parquet" if path.suffix.lower() == ".parquet" else ".csv"
 
 
-def _fit(model: Any, data: "Dataset", messages: Messages, checkpoint: Path | None) -> TimedFit:
+def _fit(model: Any, data: "Dataset", messages: Messages, checkpoint: Path | None, known: "Array | None") -> TimedFit:
+    if known is not None:
+        check_takes_components(model)
+        messages.info(f"{len(known)} of the components of the first layer are fixed.")
     messages.event(
         "start",
         input=data.description,
@@ -167,7 +181,7 @@ def _fit(model: Any, data: "Dataset", messages: Messages, checkpoint: Path | Non
         model=model_choice.command_name(type(model)),
         parameters=model.get_params(),
     )
-    return fit_model(model, data, messages, checkpoint)
+    return fit_model(model, data, messages, checkpoint, known)
 
 
 def _write(

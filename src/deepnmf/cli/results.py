@@ -78,13 +78,20 @@ class TimedFit:
         return f" Unused features per layer: {', '.join(map(str, n_unused))}." if any(n_unused) else ""
 
 
-def fit_model(model: Any, data: "Dataset", messages: "Messages", checkpoint: Path | None = None) -> TimedFit:
-    """Fit a model and show the progress; resume from the checkpoint if there is one."""
+def fit_model(
+    model: Any,
+    data: "Dataset",
+    messages: "Messages",
+    checkpoint: Path | None = None,
+    known: "Array | None" = None,
+) -> TimedFit:
+    """Fit a model, around known components if there are any, and show the progress; resume from a checkpoint."""
     import numpy as np
 
     began = time.perf_counter()
     with _library_errors(model), messages.fit_progress(command_name(type(model)), model.max_iter) as on_sweep:
-        model.fit(data.X, data.y, on_sweep=on_sweep, checkpoint=checkpoint, **_groups(model.fit, data))
+        fixed = {} if known is None else {"fixed_components": known}
+        model.fit(data.X, data.y, on_sweep=on_sweep, checkpoint=checkpoint, **fixed, **_groups(model.fit, data))
     if data.feature_names is not None:
         model.input_names_ = np.array(data.feature_names, dtype=object)  # so that the model file has them
     return TimedFit(model, time.perf_counter() - began)

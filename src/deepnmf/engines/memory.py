@@ -85,8 +85,10 @@ class RowsInMemory(BlockedRows):
         super().__init__(self._X.shape, row_blocks(self._X.shape[0], self._X.nbytes), workers, unit=unit)
         self.sqnorm = self.measured.sqnorm if sqnorm is None else sqnorm
         self.scatter = self.sqnorm - self.measured.sqnorm
-        is_double = isinstance(self._X, Dense) and self.dtype == np.float64
-        self.gains_by_single_precision = is_double and WORTH_A_COPY <= self._X.nbytes <= LARGEST_COPIED
+        if isinstance(self._X, Dense):
+            self.one_array = self._X.X if len(self._blocks) == 1 else None
+            has_size = WORTH_A_COPY <= self._X.nbytes <= LARGEST_COPIED
+            self.gains_by_single_precision = has_size and self.dtype == np.float64
 
     def in_single_precision(self) -> "RowsInMemory":
         """Return an engine for a copy of the same rows in single precision."""

@@ -30,6 +30,7 @@ class Engine(ABC):
     workers: Workers
     is_complete: bool = True  # whether every entry was observed or has been filled in
     is_sparsely_observed: bool = False  # whether so few were observed that it is faster to fit each row separately
+    one_array: Array | None = None  # all rows, if they are few and complete
     gains_by_single_precision: bool = False  # whether passes in it save more than the copy of X costs
     scatter: float = 0.0  # the constant part of the loss beside these rows: that within groups, if rows are group means
 

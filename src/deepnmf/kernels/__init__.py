@@ -25,6 +25,7 @@ from deepnmf.kernels.stored_entries import (
     sampled_products,
     sampled_products_plainly,
 )
+from deepnmf.kernels.whole_sweeps import sweep_at_once, sweep_at_once_plainly
 
 TWINS: dict[Callable[..., Any], Callable[..., Any]] = {
     descend_beta: descend_beta_plainly,
@@ -37,6 +38,7 @@ TWINS: dict[Callable[..., Any], Callable[..., Any]] = {
     polish_rows: polish_rows_plainly,
     first_maxima: first_maxima_plainly,
     sampled_products: sampled_products_plainly,
+    sweep_at_once: sweep_at_once_plainly,
 }
 """For each kernel, the plain NumPy function that computes the same."""
 
@@ -52,4 +54,5 @@ __all__ = [
     "first_maxima",
     "polish_rows",
     "sampled_products",
+    "sweep_at_once",
 ]

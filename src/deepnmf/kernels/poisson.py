@@ -66,22 +66,27 @@ def descend_counts(
     tol: float = 0.0,
     M: Array | None = None,
     measured: bool = True,
+    still: Array | None = None,
 ) -> Descended:
     """Lower each row's problem by passes over its coordinates, in place.
 
     A round looks for the coordinates that may move, and makes `n_passes` passes over them; a row rests once its
     violation is at most `tol` of ‖s + l1‖ at the beginning of a round. `M`, p x r, receives Σ_i (w x/x̂)_ij h_i as
     (X/X̂)ᵀH, with the codes reached; without rounds codes stay, and only this and the fit are found. The fit is measured
-    where it is asked for: logarithms take time.
+    where it is asked for: logarithms take time. Coordinates that are `still`, an array of the shape of H, do not move.
     """
     kind = H.dtype.type
     weights = np.empty(0, H.dtype) if entries.weights is None else entries.weights
     violation, fit = descend_stored(
         entries.indptr, entries.columns, entries.values, weights, entries.weights is not None, problem.features,
-        problem.sums, H, kind(problem.l1), kind(problem.l2), kind(problem.epsilon), n_passes, rounds, tol * tol,
-        np.empty((0, H.shape[1])) if M is None else M, measured,
+        problem.sums, H, _stillness(still, H), kind(problem.l1), kind(problem.l2), kind(problem.epsilon), n_passes,
+        rounds, tol * tol, np.empty((0, H.shape[1])) if M is None else M, measured,
     )  # fmt: skip
     return Descended(violation, fit)
+
+
+def _stillness(still: Array | None, H: Array) -> Array:
+    return np.empty((0, H.shape[1]), bool) if still is None else still
 
 
 def descend_dense_counts(
@@ -94,12 +99,14 @@ def descend_dense_counts(
     tol: float = 0.0,
     M: Array | None = None,
     measured: bool = True,
+    still: Array | None = None,
 ) -> Descended:
     """`descend_counts` for rows of an array: a row's zeros are left out before its steps."""
     kind = H.dtype.type
     violation, fit = descend_dense(
-        X, problem.features, problem.by_feature, problem.sums, H, kind(problem.l1), kind(problem.l2),
-        kind(problem.epsilon), n_passes, rounds, tol * tol, np.empty((0, H.shape[1])) if M is None else M, measured,
+        X, problem.features, problem.by_feature, problem.sums, H, _stillness(still, H), kind(problem.l1),
+        kind(problem.l2), kind(problem.epsilon), n_passes, rounds, tol * tol,
+        np.empty((0, H.shape[1])) if M is None else M, measured,
     )  # fmt: skip
     return Descended(violation, fit)
 
@@ -114,6 +121,7 @@ def descend_counts_plainly(
     tol: float = 0.0,
     M: Array | None = None,
     measured: bool = True,
+    still: Array | None = None,
 ) -> Descended:
     """`descend_counts`, row by row and coordinate by coordinate."""
     parts = []
@@ -123,7 +131,8 @@ def descend_counts_plainly(
         if entries.weights is not None:
             weights = entries.weights[begin:end]
             x, price = weights * x, weights @ problem.features[columns] + problem.l1
-        parts.append(_descend_plainly(columns, x, price, problem, H[i], n_passes, rounds, tol, M, measured))
+        moves = np.ones(H.shape[1], bool) if still is None else ~still[i]
+        parts.append(_descend_plainly(columns, x, price, problem, H[i], moves, n_passes, rounds, tol, M, measured))
     return Descended(*np.sum(parts, axis=0))
 
 
@@ -137,12 +146,14 @@ def descend_dense_counts_plainly(
     tol: float = 0.0,
     M: Array | None = None,
     measured: bool = True,
+    still: Array | None = None,
 ) -> Descended:
     """`descend_dense_counts`, row by row and coordinate by coordinate."""
     price, parts = problem.sums + problem.l1, []
-    for h, row in zip(H, X, strict=True):
-        columns = np.flatnonzero(row > 0)
-        parts.append(_descend_plainly(columns, row[columns], price, problem, h, n_passes, rounds, tol, M, measured))
+    moving = np.ones(H.shape, bool) if still is None else ~still
+    for h, moves, row in zip(H, moving, X, strict=True):
+        columns, one = np.flatnonzero(row > 0), (h, moves, n_passes, rounds, tol, M, measured)
+        parts.append(_descend_plainly(columns, row[columns], price, problem, *one))
     return Descended(*np.sum(parts, axis=0))
 
 
@@ -152,6 +163,7 @@ def _descend_plainly(
     price: Array,
     problem: CodesProblem,
     h: Array,
+    moves: Array,
     n_passes: int,
     rounds: int,
     tol: float,
@@ -160,15 +172,17 @@ def _descend_plainly(
 ) -> tuple[float, float]:
     F, total, first = problem.features[columns], x.sum(), 0.0
     if n_passes and not h.any() and total > 0:
-        h[price > 0] = total / (len(h) * price[price > 0])
+        able = moves & (price > 0)
+        h[able] = total / (len(h) * price[able])
     for number in range(rounds):
         slope = price + problem.l2 * h - F.T @ (x / np.maximum(F @ h, problem.epsilon))
         allowed = price * (h * price / total if total > 0 else h > 0)
-        violation = float(np.square(np.where(slope > 0, np.minimum(slope, allowed), slope), dtype=np.float64).sum())
+        own = np.where(slope > 0, np.minimum(slope, allowed), slope)[moves]
+        violation = float(np.square(own, dtype=np.float64).sum())
         first = violation if number == 0 else first
         if tol > 0 and violation <= tol**2 * np.square(price, dtype=np.float64).sum():
             break
-        active = np.flatnonzero((slope < 0) | (h > 0))
+        active = np.flatnonzero(((slope < 0) | (h > 0)) & moves)
         for k in np.tile(active, n_passes):
             ratio = F[:, k] / np.maximum(F @ h, problem.epsilon)
             h[k] = _stepped(h[k], price[k] - x @ ratio, x @ ratio**2, problem.l2)

@@ -13,8 +13,8 @@ TOGETHER = 16  # entries whose features are gathered
 
 @CompiledLoop
 def descend_stored(
-    indptr, columns, values, weights, weighted, features, sums, H, l1, l2, epsilon, n_passes, rounds, square_tol, M,
-    measured
+    indptr, columns, values, weights, weighted, features, sums, H, still, l1, l2, epsilon, n_passes, rounds, square_tol,
+    M, measured
 ):  # fmt: skip
     """Rows of stored entries, weighted or not."""
     r = H.shape[1]
@@ -45,13 +45,13 @@ def descend_stored(
         padded = count + -count % LANES
         for t in range(count, padded):
             x[t] = 0
-        total = _settled(x[:count], price, H[i], n_passes > 0)
+        total = _settled(x[:count], price, H[i], n_passes > 0, still, i)
         first = 0.0
         for number in range(max(rounds, 1)):
             _look_at_stored(own, x[:count], features, H[i], epsilon, model, pull, rounds > 0)
             if rounds == 0:
                 break
-            own_violation, n_active = _choose(price, pull, total, l2, H[i], active)
+            own_violation, n_active = _choose(price, pull, total, l2, H[i], active, still, i)
             if number == 0:
                 first = own_violation
             if _rests(own_violation, price, n_passes, square_tol):
@@ -64,7 +64,7 @@ def descend_stored(
 
 
 @CompiledLoop
-def descend_dense(X, features, F, sums, H, l1, l2, epsilon, n_passes, rounds, square_tol, M, measured):
+def descend_dense(X, features, F, sums, H, still, l1, l2, epsilon, n_passes, rounds, square_tol, M, measured):
     """Rows of an array; F are the features with a row each."""
     p, r = features.shape
     width = F.shape[1]  # p, filled up with features that are 0
@@ -90,7 +90,7 @@ def descend_dense(X, features, F, sums, H, l1, l2, epsilon, n_passes, rounds, sq
         for t in range(count, padded):
             x[t] = 0
         own = everywhere if filled else columns[:count]
-        total = _settled(x[:count], price, H[i], n_passes > 0)
+        total = _settled(x[:count], price, H[i], n_passes > 0, still, i)
         first = 0.0
         for number in range(max(rounds, 1)):
             if filled:
@@ -99,7 +99,7 @@ def descend_dense(X, features, F, sums, H, l1, l2, epsilon, n_passes, rounds, sq
                 _look_at_stored(own, x[:count], features, H[i], epsilon, model, pull, rounds > 0)
             if rounds == 0:
                 break
-            own_violation, n_active = _choose(price, pull, total, l2, H[i], active)
+            own_violation, n_active = _choose(price, pull, total, l2, H[i], active, still, i)
             if number == 0:
                 first = own_violation
             if _rests(own_violation, price, n_passes, square_tol):
@@ -115,8 +115,8 @@ def descend_dense(X, features, F, sums, H, l1, l2, epsilon, n_passes, rounds, sq
 
 
 @inlined_loop
-def _settled(x, price, h, moves):
-    """The row's total; where x̂ is 0 no step has a length, and every feature takes an equal part of it."""
+def _settled(x, price, h, moves, still, i):
+    """The row's total; where x̂ is 0 no step has a length, and every feature that may takes an equal part of it."""
     total = above = price[0] - price[0]
     for t in range(len(x)):
         total += x[t]
@@ -124,7 +124,7 @@ def _settled(x, price, h, moves):
         above = max(above, h[k])
     if moves and above == 0 and total > 0:
         for k in range(len(h)):
-            if price[k] > 0:
+            if price[k] > 0 and not (len(still) and still[i, k]):
                 h[k] = total / (len(h) * price[k])
     return total
 
@@ -184,14 +184,18 @@ def _look_at_filled(x, F, h, epsilon, model, ratio, pull, with_pull):
 
 
 @inlined_loop
-def _choose(price, pull, total, l2, h, active):
+def _choose(price, pull, total, l2, h, active, still, i):
     """The coordinates that are above 0 or want to be, and the row's squared violation of the optimality conditions.
+
+    Coordinates that stay still are none of them.
 
     A violation is the slope; where that is positive at most the price times the share of the total that the coordinate
     explains: what is nearly 0 is nearly optimal.
     """
     violation, n_active = 0.0, 0
     for k in range(len(h)):
+        if len(still) and still[i, k]:
+            continue
         slope = price[k] + l2 * h[k] - pull[k]
         if slope < 0:
             violation += np.float64(slope) ** 2

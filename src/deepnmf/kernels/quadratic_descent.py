@@ -32,7 +32,7 @@ def descend_rows(H: Array, G: Array, F: Array, n_passes: int, tol: float = 0.0) 
     gram[:order, :order] = G
     steps = (1, n_rows) if memory_order == "F" else (order, 1)
     flat = new.ravel(memory_order), F.ravel(memory_order)
-    violation = _descend(*flat, gram, n_rows, order, *steps, n_passes, tol**2)
+    violation = descend_in_place(*flat, gram, n_rows, order, *steps, n_passes, tol**2)
     return new, violation
 
 
@@ -55,8 +55,10 @@ def descend_rows_plainly(H: Array, G: Array, F: Array, n_passes: int, tol: float
     return new, violation
 
 
-@partial(CompiledLoop, fastmath={"contract"})  # other options could make the bits of a row depend on its position
-def _descend(H, F, gram, n_rows, order, row_step, entry_step, n_passes, square_tol):
+@partial(
+    CompiledLoop, fastmath={"contract"}, inline=True
+)  # other options could make the bits of a row depend on its position
+def descend_in_place(H, F, gram, n_rows, order, row_step, entry_step, n_passes, square_tol):
     """Run all passes block by block, in place; entry k of row i of H is at position i row_step + k entry_step."""
     padded = len(gram) - len(gram) % COLUMNS  # the remainder is 0; written so that the compiler knows it
     codes, targets = np.zeros((padded, BLOCK), H.dtype), np.zeros((padded, BLOCK), H.dtype)

@@ -31,25 +31,27 @@ def _sample_products(indptr, indices, H, features, out):
 
 
 def descend_observed(
-    X: Matrix, weights: Array, features: Array, H: Array, n_passes: int, nonnegative: bool
+    X: Matrix, weights: Array, features: Array, H: Array, n_passes: int, nonnegative: bool, still: Array | None = None
 ) -> tuple[float, float, float]:
     """Lower ½ Σ w_ij (x_ij - <h_i, f_j>)² over the stored entries of CSR rows, by coordinate descent, in place.
 
-    Returns Σ (curvature · change)² of the first pass, Σ target² to compare it with, and Σ w (x - hf)² at the end.
+    Coordinates that are `still`, an array of the shape of H, do not move. Returns Σ (curvature · change)² of the first
+    pass, Σ target² to compare it with, and Σ w (x - hf)² at the end.
     """
-    violation, size, misfit = _descend(X.indptr, X.indices, X.data, weights, features, H, n_passes, nonnegative)
+    still = np.empty((0, H.shape[1]), bool) if still is None else still
+    violation, size, misfit = _descend(X.indptr, X.indices, X.data, weights, features, H, still, n_passes, nonnegative)
     return violation, size, misfit
 
 
 def descend_observed_plainly(
-    X: Matrix, weights: Array, features: Array, H: Array, n_passes: int, nonnegative: bool
+    X: Matrix, weights: Array, features: Array, H: Array, n_passes: int, nonnegative: bool, still: Array | None = None
 ) -> tuple[float, float, float]:
     """`descend_observed`, one row and one coordinate after the other."""
     violation = size = misfit = 0.0
     for i, (begin, end) in enumerate(zip(X.indptr[:-1], X.indptr[1:], strict=True)):
         row, seen, weight = X.data[begin:end], features[X.indices[begin:end]], weights[begin:end]
         for number in range(n_passes):
-            for k in range(H.shape[1]):
+            for k in range(H.shape[1]) if still is None else np.flatnonzero(~still[i]):
                 weighted = weight * seen[:, k]
                 curvature = weighted @ seen[:, k]
                 if curvature <= 0:
@@ -65,7 +67,7 @@ def descend_observed_plainly(
 
 
 @CompiledLoop
-def _descend(indptr, indices, values, weights, features, H, n_passes, nonnegative):
+def _descend(indptr, indices, values, weights, features, H, still, n_passes, nonnegative):
     r = H.shape[1]
     violation = size = misfit = 0.0
     longest = 0
@@ -84,6 +86,8 @@ def _descend(indptr, indices, values, weights, features, H, n_passes, nonnegativ
             weight[t] = weights[begin + t]
         for number in range(n_passes):
             for k in range(r):
+                if len(still) and still[i, k]:
+                    continue
                 slope = curvature = target = H[i, k] * 0
                 for t in range(count):
                     weighted = weight[t] * F[k, t]

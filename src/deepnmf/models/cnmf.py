@@ -50,6 +50,7 @@ class CNMF(Factorization):
     {history}
     kkt_residual_ : float
         How far from a stationary point V and Z are, as in `NMF`.
+    {fixed_attribute}
     {n_features}
 
     Examples
@@ -99,6 +100,7 @@ class CNMF(Factorization):
         y: object = None,
         *,
         entry_weight: EntryWeight = None,
+        fixed_components: Array | None = None,
         factors: Sequence[Array] | None = None,
         on_sweep: OnSweep | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -113,14 +115,16 @@ class CNMF(Factorization):
         {labels}
         entry_weight : None, "stored", array or sparse matrix of the shape of X
             What each entry counts, from 0 to 1, as in `NMF`.
+        {fixed_components}
         factors : sequence of one array, optional
             [Z] to start from whatever `init` says. Required by ``init="custom"``.
         {run_control}
 
         {returns_self}
         """
-        control = RunControl(on_sweep, checkpoint, checkpoint_seconds, (X, y, entry_weight, factors))
-        return self._fit(X, self._start(factors), control, entry_weight, labels=y)
+        given = (X, y, entry_weight, fixed_components, factors)
+        control = RunControl(on_sweep, checkpoint, checkpoint_seconds, given)
+        return self._fit(X, self._start(factors), control, entry_weight, fixed_components, labels=y)
 
     def _problem(self) -> ChainProblem:
         return ChainProblem(

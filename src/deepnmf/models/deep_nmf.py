@@ -11,7 +11,8 @@ from deepnmf.solvers.divergence_loss import loss_of
 from deepnmf.solvers.hierarchy_problem import HierarchyProblem
 from deepnmf.solvers.problem import Layerwise
 
-RELATIVE_WEIGHT = 0.3  # of a layer, beside the layer that it explains: docs/decisions/0020
+SECOND_WEIGHT = 0.3  # of the second layer, beside the data: docs/decisions/0020
+CODE_WEIGHT = 0.1  # of a code that a layer above explains, beside a code of the layer below
 
 
 class DeepNMF(Factorization):
@@ -36,8 +37,9 @@ class DeepNMF(Factorization):
     layer_weights : sequence of float or None, default=None
         λ_1..λ_m, from the data upwards. With ``explains="codes"`` they are relative to λ_1, and in units of the ratio
         of the losses after the pre-training: with (1, 0.3) the second layer then costs 0.3 of what the first one
-        costs. None is 0.3 for the second layer, and for a layer above it so much that a code it explains costs 0.3 of
-        what a code costs in the layer below: 0.3^(l-1) r_{l-1}/r_1. With ``explains="data"`` None is 1 for every layer.
+        costs (which counts at most as what the first one explains beyond the second, and at least as 0.05 of that).
+        None is 0.3 for the second layer, and for a layer above it so much that a code it explains costs 0.1 of what a
+        code costs in the layer below: 0.3 0.1^(l-2) r_{l-1}/r_1. With ``explains="data"`` None is 1 for every layer.
     layer_loss : {"kullback-leibler", "frobenius"} or sequence of these, default="kullback-leibler"
         d_2..d_m, with ``explains="codes"``: how the layers above the first are compared with the codes below them; one
         for all, or one for each of these layers. "frobenius" is half the squared error.
@@ -70,6 +72,7 @@ class DeepNMF(Factorization):
     {hierarchy}
     kkt_residual_ : float
         With ``explains="data"``, how far from a stationary point the result is, as in `NMF`. Not otherwise.
+    {fixed_attribute}
     {n_features}
 
     Notes
@@ -137,7 +140,7 @@ class DeepNMF(Factorization):
     def _problem(self) -> ChainProblem | HierarchyProblem:
         sizes = layer_sizes(self.layer_sizes)
         explains_data = self.explains == "data" or len(sizes) == 1
-        default = (1.0,) * len(sizes) if explains_data else falling_weights(sizes, RELATIVE_WEIGHT)
+        default = (1.0,) * len(sizes) if explains_data else falling_weights(sizes, SECOND_WEIGHT)
         shared: dict[str, Any] = {
             "sizes": self.layer_sizes,
             "layer_weights": default if self.layer_weights is None else self.layer_weights,
@@ -154,14 +157,13 @@ class DeepNMF(Factorization):
         return ChainProblem(**shared) if explains_data else HierarchyProblem(layer_loss=self.layer_loss, **shared)
 
 
-def falling_weights(sizes: Sequence[int], weight: float) -> tuple[float, ...]:
-    """What layers cost, if a code that one explains costs `weight` of what a code costs in the layer below it.
-
-    The second layer as a whole costs `weight` of the first, whose columns say much the same and are not counted.
+def falling_weights(sizes: Sequence[int], second: float) -> tuple[float, ...]:
+    """What layers cost, if the second one costs `second` and a code of those above 0.1 of one in the layer below.
 
     Examples
     --------
-    >>> falling_weights((20, 10, 5), 0.1)
-    (1.0, 0.1, 0.005)
+    >>> falling_weights((20, 10, 5), 0.2)
+    (1.0, 0.2, 0.01)
     """
-    return (1.0, *(weight**layer * sizes[layer - 1] / sizes[0] for layer in range(1, len(sizes))))
+    above = (second * CODE_WEIGHT ** (layer - 1) * sizes[layer - 1] / sizes[0] for layer in range(1, len(sizes)))
+    return (1.0, *above)

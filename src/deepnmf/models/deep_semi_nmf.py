@@ -52,6 +52,7 @@ class DeepSemiNMF(Factorization):
     kkt_residual_ : float
         How far from a stationary point the result is: the largest relative projected gradient of the objective, as in
         `NMF`, among the codes of the top layer and the factors; with an activation there is none.
+    {fixed_attribute}
     {n_features}
 
     Examples

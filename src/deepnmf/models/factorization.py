@@ -16,6 +16,7 @@ from deepnmf.checks import FLOATS, as_matrices, layer_index
 from deepnmf.engines import Engine, Workers
 from deepnmf.engines.choice import check_batch, in_units
 from deepnmf.masks import check_unmasked
+from deepnmf.models.fixed_components import checked_components, components_of_batches
 from deepnmf.models.hierarchy import LayerShares, LayerSummaries, layer_shares, share_of_squares
 from deepnmf.models.input_data import EntryWeight, Observed, observed, rows, validated
 from deepnmf.models.parameters import Constraints, complete, offered_if
@@ -64,6 +65,7 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         y: object = None,
         *,
         entry_weight: EntryWeight = None,
+        fixed_components: Array | None = None,
         factors: Sequence[Array] | None = None,
         codes: Array | None = None,
         on_sweep: OnSweep | None = None,
@@ -78,14 +80,16 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         y : labels, optional
             What is known of the samples, for models that learn from it, see there; ignored by the others.
         {entry_weight}
+        {fixed_components}
         {factors}
         {codes}
         {run_control}
 
         {returns_self}
         """
-        control = RunControl(on_sweep, checkpoint, checkpoint_seconds, (X, y, entry_weight, factors, codes))
-        return self._fit(X, self._start(factors, codes), control, entry_weight, labels=y)
+        given = (X, y, entry_weight, fixed_components, factors, codes)
+        control = RunControl(on_sweep, checkpoint, checkpoint_seconds, given)
+        return self._fit(X, self._start(factors, codes), control, entry_weight, fixed_components, labels=y)
 
     def _start(self, factors: Sequence[Array] | None = None, codes: Array | None = None) -> Start:
         """What is given to start from, or the fit before."""
@@ -94,16 +98,23 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         return Start(as_matrices(factors) or (), codes)
 
     def _fit(
-        self, X: Matrix, start: Start, control: RunControl, entry_weight: EntryWeight = None, **known: Any
+        self,
+        X: Matrix,
+        start: Start,
+        control: RunControl,
+        entry_weight: EntryWeight = None,
+        fixed_components: Array | None = None,
+        **known: Any,
     ) -> Self:
         with fitting(self, control) as run:
             problem, whom = self._problem(), type(self).__name__
             data = observed(self, problem, X, entry_weight, reset=True)
             problem.check(data.X, start, whom)
+            fixed = checked_components(self, problem, fixed_components, data.X.shape[1])
             with Workers() as workers:  # scikit-learn's neighbors limit BLAS too: only within our limit is that undone
                 engine = rows(problem, data, workers, whom)
                 run.unit, run.degree = engine.unit, problem.degree
-                bound = problem.bind(engine, Known(in_units(data.X, engine.unit), **known), start)
+                bound = problem.bind(engine, Known(in_units(data.X, engine.unit), fixed=fixed, **known), start)
                 fit = bound.fit(engine, start, run)
                 self._keep(fit, run)
                 if len(self.factors_) > 1:
@@ -124,11 +135,13 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
     def _set_learned(self, learned: Any) -> None:
         """Show what was learned; a model with more to show adds it."""
         self._learned = learned
+        if self._problem().fixes_components:
+            self.fixed_components_ = learned.fixed_components
         self.factors_, self.features_ = list(learned.factors), learned.features()
         self.components_ = self.features_[-1]
 
     @offered_if(_learns_in_batches)
-    def partial_fit(self, X: Matrix, y: object = None) -> Self:
+    def partial_fit(self, X: Matrix, y: object = None, *, fixed_components: Array | None = None) -> Self:
         """Learn from a batch of rows, and go on from what was learned before.
 
         The first batch is fitted as by `fit`, with its start and its pre-training. After that the factors are fitted to
@@ -139,6 +152,8 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
 
         {rows}
         y : ignored
+        fixed_components : see `fit`
+            For the first batch; later ones have the same, and may leave it out.
 
         {returns_self}
 
@@ -155,16 +170,17 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         (1797, 16)
         """
         if not hasattr(self, "factors_"):
-            self._fit(X, self._start(), RunControl.of_batch(X))
+            self._fit(X, self._start(), RunControl.of_batch(X), fixed_components=fixed_components)
             self.n_samples_seen_ = self.codes_[-1].shape[0]
             return self
         self._validate_params()
         problem, unit = self._problem(), self._learned.unit
         data = observed(self, problem, X, None, reset=False)
+        fixed = components_of_batches(self, problem, fixed_components)
         with Workers() as workers:
             engine = rows(problem, data, workers, type(self).__name__, unit)
             check_batch(engine)
-            bound = problem.bind(engine, Known(data.X), Start(before=self._learned))
+            bound = problem.bind(engine, Known(data.X, fixed=fixed), Start(before=self._learned))
             fit = bound.learn_batch(engine, self._learned, self.codes_[-1], self._memory)
         losses, n_iter = self.loss_curve_, self.n_iter_
         self._keep(fit, Run(unit=unit, degree=problem.degree))

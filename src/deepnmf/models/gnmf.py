@@ -111,6 +111,7 @@ class GNMF(Factorization):
         *,
         graph: Matrix | None = None,
         entry_weight: EntryWeight = None,
+        fixed_components: Array | None = None,
         factors: Sequence[Array] | None = None,
         codes: Array | None = None,
         on_sweep: OnSweep | None = None,
@@ -130,6 +131,7 @@ class GNMF(Factorization):
             direction counts in both, one of a sample to itself does not count.
         entry_weight : None, "stored", array or sparse matrix of the shape of X
             As in `NMF`. It needs a graph: neighbors are found among values that count alike.
+        {fixed_components}
         factors : sequence of one array, optional
             Z_1 to start from whatever `init` says. Required by ``init="custom"``.
         codes : array of shape (n_samples, n_components), optional
@@ -140,8 +142,9 @@ class GNMF(Factorization):
         """
         if entry_weight is not None and graph is None:
             raise ValueError("entry_weight needs a graph: neighbors are found only where all entries count alike.")
-        control = RunControl(on_sweep, checkpoint, checkpoint_seconds, (X, graph, entry_weight, factors, codes))
-        return self._fit(X, self._start(factors, codes), control, entry_weight, graph=graph)
+        given = (X, graph, entry_weight, fixed_components, factors, codes)
+        control = RunControl(on_sweep, checkpoint, checkpoint_seconds, given)
+        return self._fit(X, self._start(factors, codes), control, entry_weight, fixed_components, graph=graph)
 
     def _problem(self) -> ChainProblem:
         return ChainProblem(

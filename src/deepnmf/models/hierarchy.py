@@ -99,9 +99,15 @@ class LayerSummaries:
 
     @property
     def n_dead_(self) -> list[int]:
-        """How many features of each layer add nothing: they are zero or, on top, in no sample's codes."""
+        """How many features of each layer add nothing: they are zero or, on top, in no sample's codes.
+
+        Components that were fixed do not count.
+        """
         alive = [np.any(C, axis=1) for C in self.features_]
         alive[-1] = alive[-1] & np.asarray(self.codes_[-1].any(axis=0))
+        fixed = getattr(self, "fixed_components_", None)
+        if fixed is not None:
+            alive[0][: len(fixed)] |= ~np.isnan(fixed).any(axis=1)
         return [int(np.count_nonzero(~layer)) for layer in alive]
 
     @property

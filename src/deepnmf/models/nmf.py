@@ -69,6 +69,7 @@ class NMF(Factorization):
         How far from a stationary point the result is: the larger of ‖∇₊H‖/‖XZᵀ‖ and ‖∇₊Z‖/‖HᵀX‖, with ∇₊ the gradient
         of the objective without what points below 0 at a zero, at the final codes and features in the scale they were
         optimized in. 0 at a stationary point; absent after a second `partial_fit`.
+    {fixed_attribute}
     {n_features}
 
     Examples
@@ -129,6 +130,7 @@ class NMF(Factorization):
         y: object = None,
         *,
         entry_weight: EntryWeight = None,
+        fixed_components: Array | None = None,
         W: Array | None = None,
         H: Array | None = None,
         on_sweep: OnSweep | None = None,
@@ -143,6 +145,7 @@ class NMF(Factorization):
             NaN or a mask (`numpy.ma`) in a dense X marks an entry that was not observed.
         y : ignored
         {entry_weight}
+        {fixed_components}
         W, H : arrays of shape (n_samples, n_components) and (n_components, n_features), optional
             Codes and features to start from, in scikit-learn's letters, for ``init="custom"``.
         {run_control}
@@ -159,11 +162,11 @@ class NMF(Factorization):
         if H is not None:
             check_unmasked(H, "H")
             H = check_array(H, input_name="NMF (input H)")
-        control = RunControl(on_sweep, checkpoint, checkpoint_seconds, (X, entry_weight, W, H))
+        control = RunControl(on_sweep, checkpoint, checkpoint_seconds, (X, entry_weight, fixed_components, W, H))
         start = self._start(None if H is None else [H], W)
         if self.init == "custom" and not start.warm:
             start = CustomStart(start.factors, start.codes)
-        return self._fit(X, start, control, entry_weight)
+        return self._fit(X, start, control, entry_weight, fixed_components)
 
     def _problem(self) -> ChainProblem:
         alpha_H = self.alpha_W if self.alpha_H == "same" else self.alpha_H

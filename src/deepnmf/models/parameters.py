@@ -144,6 +144,10 @@ TEXTS = {
             What each layer is like: the share it explains alone, dead features, copies of single features below, and
             how many parts a feature is made of. Not for a single layer.
         """,
+    "fixed_attribute": """
+        fixed_components_ : array of shape (n_fixed, n_features) or None
+            The components that `fit` was told to keep, NaN where an entry was learned.
+        """,
     "n_features": """
         input_names_ : array of str
             Names of the input features where `fit_anndata` or the command line knew them beside the data.
@@ -166,6 +170,13 @@ TEXTS = {
         entry_weight : None, "stored", array or sparse matrix of the shape of X
             What each entry counts, from 0 to 1, the largest at least 0.001. "stored" leaves out what a sparse X does
             not store, as in ratings, and so do sparse weights with what they do not store; None reads it as zero.
+        """,
+    "fixed_components": """
+        fixed_components : array of shape (n_fixed, n_features), optional
+            Known components, such as spectra or ``features_[0]`` of another model. They are the first rows of Z_1, in
+            this order and with these values, and the other components are learned around them; the size of the first
+            layer counts them. NaN is an entry that is learned. Components with fixed entries keep the scale that they
+            are given in, and penalties skip what is fixed. `fixed_components_` has them after the fit.
         """,
     "factors": """
         factors : sequence of arrays, optional

@@ -4,6 +4,7 @@ from deepnmf.objective.activated_objective import ActivatedObjective, ActivatedR
 from deepnmf.objective.activations import ACTIVATIONS, Activation
 from deepnmf.objective.chain import Chain, Statistics, smooth
 from deepnmf.objective.divergences import Divergence
+from deepnmf.objective.fixed_entries import FixedEntries
 from deepnmf.objective.gram import FactoredGram, FormedGram, Gram
 from deepnmf.objective.graph_penalties import GraphPenalty, Graphs
 from deepnmf.objective.linear import Objective
@@ -36,6 +37,7 @@ __all__ = [
     "ElasticNetPerEntry",
     "FactorTerms",
     "FactoredGram",
+    "FixedEntries",
     "FormedGram",
     "Gram",
     "GraphPenalty",

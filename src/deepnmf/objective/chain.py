@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from deepnmf.arrays import Array
+from deepnmf.objective.fixed_entries import FixedEntries
 from deepnmf.objective.gram import NEGLIGIBLE_NORM
 
 
@@ -13,18 +14,30 @@ from deepnmf.objective.gram import NEGLIGIBLE_NORM
 class Chain:
     """X ≈ H S_m Z_m S_{m-1} ··· S_1 Z_1: the factors, their smoothing, and whether they are nonnegative.
 
-    A chain is immutable: solvers make a new one with one factor changed.
+    A chain is immutable: solvers make a new one with one factor changed. Entries of Z_1 that are fixed are those of
+    every chain that is made of it, whatever a step, an extrapolation or a lift of zeros has done to them.
     """
 
     factors: tuple[Array, ...]
     theta: tuple[float, ...]
     nonnegative: bool = True
+    fixed: FixedEntries | None = None  # of Z_1
     _decoders: dict[int, Array] = field(default_factory=dict, init=False, repr=False, compare=False)
 
+    def __post_init__(self) -> None:
+        if self.fixed is not None:
+            object.__setattr__(self, "factors", (self.fixed.put_into(self.factors[0]), *self.factors[1:]))
+
     @classmethod
-    def of(cls, factors: Sequence[Array], theta: Sequence[float] | None = None, nonnegative: bool = True) -> "Chain":
+    def of(
+        cls,
+        factors: Sequence[Array],
+        theta: Sequence[float] | None = None,
+        nonnegative: bool = True,
+        fixed: FixedEntries | None = None,
+    ) -> "Chain":
         """Make a chain of factors Z_1..Z_m, by default without smoothing."""
-        return cls(tuple(factors), tuple(theta or (0.0,) * len(factors)), nonnegative)
+        return cls(tuple(factors), tuple(theta or (0.0,) * len(factors)), nonnegative, fixed)
 
     @property
     def depth(self) -> int:
@@ -36,6 +49,23 @@ class Chain:
         if Z is self.factors[layer]:
             return self
         return replace(self, factors=(*self.factors[:layer], Z, *self.factors[layer + 1 :]))
+
+    def up_to(self, layer: int) -> "Chain":
+        """The chain that ends with a layer."""
+        return replace(self, factors=self.factors[: layer + 1], theta=self.theta[: layer + 1])
+
+    def fixed_of(self, layer: int) -> FixedEntries | None:
+        """The fixed entries of a factor; None where all of it is learned."""
+        return self.fixed if layer == 0 else None
+
+    def at_learned_entries(self, layer: int, array: Array, first: int = 0) -> Array:
+        """An array of the shape of a factor, or of its rows from some one on, with zeros where the factor is fixed."""
+        fixed = self.fixed_of(layer)
+        return array if fixed is None else fixed.at_learned(array, first)
+
+    def learned_part(self, layer: int) -> Array:
+        """Z_l with zeros at its fixed entries, which penalties skip."""
+        return self.at_learned_entries(layer, self.factors[layer])
 
     def smoothed(self, layer: int) -> Array:
         """S_l Z_l."""
@@ -102,7 +132,8 @@ class Chain:
         factors = [scale[:, None] * Z for scale, Z in zip(scales, self.factors, strict=True)]
         for layer in range(1, self.depth):
             factors[layer] = factors[layer] / scales[layer - 1]
-        return replace(self, factors=tuple(factors))
+        fixed = None if self.fixed is None else self.fixed.rescaled(scales[0])
+        return replace(self, factors=tuple(factors), fixed=fixed)
 
 
 @dataclass(frozen=True)

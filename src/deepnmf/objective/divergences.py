@@ -267,6 +267,8 @@ def expected_root(counts: Array, push: Array, l1: float, l2: float) -> Array:
 def penalty_value(penalty: ElasticNet, chain: Chain, code_sum: float, code_square: float) -> float:
     """L1 and L2 of codes, of which Σh and Σh² are known, and of all factors."""
     total = penalty.codes_l1 * code_sum + 0.5 * penalty.codes_l2 * code_square
-    for Z in chain.factors:
-        total += penalty.factor_l1 * float(Z.sum()) + 0.5 * penalty.factor_l2 * float(np.vdot(Z, Z))
+    if penalty.factor_l1 or penalty.factor_l2:
+        for layer in range(chain.depth):
+            Z = chain.learned_part(layer)
+            total += penalty.factor_l1 * float(Z.sum()) + 0.5 * penalty.factor_l2 * float(np.vdot(Z, Z))
     return total

@@ -77,6 +77,10 @@ class LeftGram(Gram):
     def block(self, rows: slice) -> Array:
         """The diagonal block G[rows, rows]."""
 
+    @abstractmethod
+    def of_rows(self, rows: Array) -> "LeftGram":
+        """The operator of some rows alone, with the others at zero."""
+
 
 class FormedGram(LeftGram):
     """G as a matrix, without negligible curvatures."""
@@ -94,6 +98,9 @@ class FormedGram(LeftGram):
     def block(self, rows: slice) -> Array:
         return self.matrix[rows, rows]
 
+    def of_rows(self, rows: Array) -> LeftGram:
+        return FormedGram(self.matrix[np.ix_(rows, rows)])
+
     def running_product(self, Z: Array) -> RunningProduct:
         return _FormedProduct(self.matrix, Z)
 
@@ -102,7 +109,7 @@ class FactoredGram(LeftGram):
     """G = AᵀKA of a layer that is much wider than the top one, applied as Aᵀ(K(A Z))."""
 
     def __init__(self, A: Array, K: Array) -> None:
-        self.A, self.order = A, A.shape[1]
+        self.A, self.K, self.order = A, K, A.shape[1]
         self.KA = K @ A
         self._largest = np.einsum("ij,ij->j", A, self.KA).max()
 
@@ -114,6 +121,9 @@ class FactoredGram(LeftGram):
 
     def block(self, rows: slice) -> Array:
         return without_negligible_curvature(self.A[:, rows].T @ self.KA[:, rows], self._largest)
+
+    def of_rows(self, rows: Array) -> LeftGram:
+        return FactoredGram(self.A[:, rows], self.K)
 
     def running_product(self, Z: Array) -> RunningProduct:
         return _FactoredProduct(self.A, self.KA, self.A @ Z)

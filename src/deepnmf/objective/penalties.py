@@ -3,7 +3,7 @@
 A penalty answers what it adds to the codes' problem, what it adds to a factor's problem, and its value. What it may
 need of the codes is in the statistics, so that none of them looks at a sample; a penalty that joins samples adds a
 statistic of its own (see `deepnmf.objective.graph_penalties`). What has no place in a model is refused in a
-sentence, never ignored.
+sentence, never ignored. Entries of a factor that are fixed have no price.
 
 A model states its penalties by its parameters alone. Before a fit they are resolved (weights of every layer, graphs of
 the samples), and their weights are brought into the units of the data, or measured at the start of the fit.
@@ -40,6 +40,7 @@ class Known:
     labels: Any = None
     graph: Matrix | None = None
     groups: Any = None
+    fixed: Array | None = None  # known components, NaN where an entry is learned
 
 
 class UnresolvedPenalty(ABC):
@@ -166,7 +167,7 @@ class SquaredL1Features(LayerPenalty):
         return FactorTerms(row_sums=np.full(len(chain.factors[layer]), self._of(layer)))
 
     def terms(self, chain: Chain, stats: Statistics) -> list[float]:
-        return [0.5 * float(np.square(Z.sum(axis=1)).sum()) for Z in chain.factors]
+        return [0.5 * float(np.square(chain.learned_part(layer).sum(axis=1)).sum()) for layer in range(chain.depth)]
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,7 @@ class UnitScaleSquaredL1Features(SquaredL1Features):
     """
 
     def on_codes(self, chain: Chain) -> CodePenalty:
-        return CodePenalty(np.diag(self._top * np.square(chain.factors[-1].sum(axis=1))))
+        return CodePenalty(np.diag(self._top * self._square_sums(chain)))
 
     def on_factor(self, chain: Chain, layer: int, stats: Statistics) -> FactorTerms:
         if layer < chain.depth - 1:
@@ -187,7 +188,10 @@ class UnitScaleSquaredL1Features(SquaredL1Features):
 
     def terms(self, chain: Chain, stats: Statistics) -> list[float]:
         *below, _ = super().terms(chain, stats)
-        return [*below, 0.5 * float(np.diag(stats.K) @ np.square(chain.factors[-1].sum(axis=1)))]
+        return [*below, 0.5 * float(np.diag(stats.K) @ self._square_sums(chain))]
+
+    def _square_sums(self, chain: Chain) -> Array:
+        return np.square(chain.learned_part(chain.depth - 1).sum(axis=1))
 
 
 @dataclass(frozen=True)
@@ -333,7 +337,8 @@ class ElasticNet(Penalty):
 
     def value(self, chain: Chain, stats: Statistics) -> float:
         total = self.codes_l1 * float(stats.code_sums.sum()) + 0.5 * self.codes_l2 * float(np.trace(stats.K))
-        for Z in chain.factors:
+        for layer in range(chain.depth):
+            Z = chain.learned_part(layer)
             total += self.factor_l1 * float(Z.sum())
             total += 0.5 * self.factor_l2 * float(np.vdot(Z, Z))
         return total

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from deepnmf.arrays import Array
+from deepnmf.objective.fixed_entries import FixedEntries, FreeBlock
 from deepnmf.objective.gram import Gram, LeftGram
 
 
@@ -126,6 +127,23 @@ class Quadratic:
     def columns(self, columns: slice) -> "Quadratic":
         """The problem of some columns, which must be independent of the others."""
         return Quadratic(self.left, self.linear[:, columns], ridge=self.ridge)
+
+    def of_block(self, block: FreeBlock, Z: Array, fixed: FixedEntries) -> "Quadratic":
+        """The problem of a block of the entries of Z_1 that are learned, with all others as they are.
+
+        Rows that are fixed take their part of the target. Nothing but sums of rows couples columns of Z_1, and only
+        learned entries count in these.
+        """
+        rows, columns = block
+        around = Z[:, columns].copy()
+        around[rows] = 0
+        linear = (self.linear[:, columns] - self.left.apply(around))[rows]
+        row_sums = None
+        if self.row_sums is not None:
+            row_sums, learned = self.row_sums[rows], fixed.at_learned(Z)
+            learned[block.entries] = 0
+            linear -= (row_sums * learned[rows].sum(axis=1))[:, None]
+        return Quadratic(self.left.of_rows(rows), linear, ridge=self.ridge, row_sums=row_sums)
 
 
 def inner(first: Array, second: Array) -> float:

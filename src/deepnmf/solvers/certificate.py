@@ -16,9 +16,9 @@ def kkt_residual(descent: ChainDescent, codes: Array, chain: Chain) -> float:
     """
     stats, worst = descent.codes_residual(codes, chain)
     for layer in range(chain.depth):
-        problem = descent.objective.block(chain, layer, stats, 1)
+        problem, Z = descent.objective.block(chain, layer, stats, 1), chain.factors[layer]
         if chain.nonnegative:
-            violation = squared_violation(chain.factors[layer], problem.gradient(chain.factors[layer]))
+            violation = squared_violation(Z, chain.at_learned_entries(layer, problem.gradient(Z)))
         else:
             violation = descent.free_factor(chain, layer, stats).violation
         worst = max(worst, relative(violation, inner(problem.linear, problem.linear)))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -11,11 +11,20 @@ from sklearn.utils import check_random_state
 from deepnmf.arrays import Array
 from deepnmf.engines import Engine
 from deepnmf.labels import Groups
-from deepnmf.objective import ActivatedObjective, Activation, Chain, CodePenalty, LayerPenalty, Objective
+from deepnmf.objective import (
+    ActivatedObjective,
+    Activation,
+    Chain,
+    CodePenalty,
+    FixedEntries,
+    LayerPenalty,
+    Objective,
+)
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.solvers.activated_descent import ActivatedDescent
 from deepnmf.solvers.code_scales import rms_scales, roots, scaled_below
 from deepnmf.solvers.descent import State
+from deepnmf.solvers.known_components import KnownComponents
 from deepnmf.solvers.learned import (
     ActivatedChain,
     GreedyChain,
@@ -51,6 +60,7 @@ class BoundChain(BoundProblem):
     solver: Solver
     layers: Layers | None  # that explain the data, where that is not the top layer alone
     labels: Any
+    components: KnownComponents | None = None  # that are fixed
     penalty_units: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # of weights that were measured
 
     # ------------------------------------------------------------------------- weights of penalties
@@ -65,7 +75,7 @@ class BoundChain(BoundProblem):
         codes, chain = self.begin(engine, start, run)
         if not self.measures:
             return self, codes, chain
-        chain, scales = self.scaled(chain)
+        chain, scales = self.exempted(*self.scaled(chain))
         codes, chain = codes / scales[-1].astype(codes.dtype), chain.rescaled(scales)
         stats = statistics(engine.completed(codes, chain.decoder()), codes)
         units = {type(one).__name__: one.units(chain, stats) for one in self.objective.penalties if one.is_relative}
@@ -98,6 +108,8 @@ class BoundChain(BoundProblem):
         descent = loss.descent(engine, bound.objective, self.solver)
         first = descent.start(codes, chain, refined=start.warm or len(self.sizes) > 1 or self.measures)
         state, history = loss.settled(descent, *self.tuned(descent.advance, first, run, finer=descent.finer))
+        if len(self.sizes) == 1 and self.fills_lowest:  # nothing but codes was to be found
+            state = replace(state, codes=bound.solved_codes(engine, state.chain, start))
         return bound, state, history, loss.certificate(descent, state.codes, state.chain)
 
     def weighted(
@@ -118,7 +130,7 @@ class BoundChain(BoundProblem):
         """Return the start: given factors first, pre-trained ones above them."""
         stack = self.pretrained(engine, start, run) if len(start.factors) < len(self.sizes) else None
         factors = start.factors if stack is None else stack.factors
-        chain = Chain.of(factors, self.theta, self.problem.nonnegative)
+        chain = Chain.of(factors, self.theta, self.problem.nonnegative, self.fixed)
         if start.codes is None:
             return self.solved_codes(engine, chain, start) if stack is None else stack.codes, chain
         codes = np.array(start.codes, dtype=engine.dtype, order="C")
@@ -128,11 +140,18 @@ class BoundChain(BoundProblem):
         """A start for data divided by `unit`, in the precision that factors are learned in."""
         factors = start.before.optimized_chain().factors if start.warm else start.factors
         factors = [np.asarray(Z, dtype=np.float64) for Z in factors]
-        if unit == 1:
-            return replace(start, factors=factors)
-        own = self.factor_unit(unit)
-        codes = None if start.codes is None else np.asarray(start.codes) / (unit / own)
-        return replace(start, factors=[Z / own for Z in factors], codes=codes)
+        if unit != 1:
+            own = self.factor_unit(unit)
+            codes = None if start.codes is None else np.asarray(start.codes) / (unit / own)
+            start, factors = replace(start, codes=codes), [Z / own for Z in factors]
+        return replace(start, factors=self.with_fixed(factors))
+
+    def with_fixed(self, factors: list[Array]) -> list[Array]:
+        """Factors to start from with the fixed entries; Z_1 is such a factor where all of it is fixed."""
+        if self.fixed is None or not (factors or self.fills_lowest):
+            return factors
+        first, *others = factors or [self.fixed.values]
+        return [self.fixed.put_into(first), *others]
 
     def factor_unit(self, unit: float) -> float:
         """What factors are divided by where data are divided by `unit`: nothing where the codes carry the scale."""
@@ -141,6 +160,22 @@ class BoundChain(BoundProblem):
     def solved_codes(self, engine: Engine, chain: Chain, start: Start) -> Array:
         """Codes that are the best ones for given factors: a start from them is as low as they allow."""
         return self.problem.loss.best_codes(engine, Objective() if self.measures else self.objective, chain)
+
+    # ------------------------------------------------------------------------------ fixed components
+
+    @cached_property
+    def fixed(self) -> FixedEntries | None:
+        """The fixed entries of Z_1 in the scale that they are optimized in."""
+        return None if self.components is None else self.components.entries
+
+    @property
+    def fills_lowest(self) -> bool:
+        """Whether all of Z_1 is fixed."""
+        return self.fixed is not None and self.fixed.fills(self.sizes[0])
+
+    def exempted(self, chain: Chain, scales: list[Array]) -> tuple[Chain, list[Array]]:
+        """The scales in which codes are handed out; those of components that are fixed have their own."""
+        return chain, scales if self.components is None else [self.components.exempt(scales[0]), *scales[1:]]
 
     # ---------------------------------------------------------------------------------- pre-training
 
@@ -161,7 +196,14 @@ class BoundChain(BoundProblem):
     def stacked(self, engine: Engine, plan: LayerwisePlan, **start: Sequence[Array]) -> Stack:
         """Layers that are fitted one upon the other."""
         return pretrain(
-            engine, self.sizes, self.theta, self.layer_objectives, plan, activation=self.activation, **start
+            engine,
+            self.sizes,
+            self.theta,
+            self.layer_objectives,
+            plan,
+            activation=self.activation,
+            fixed=self.fixed,
+            **start,
         )
 
     def plan(self, run: Run, max_iter: int, tol: float) -> LayerwisePlan:
@@ -183,10 +225,11 @@ class BoundChain(BoundProblem):
 
     def handed_out(self, engine: Engine, state: Any, history: History, certificate: float | None = None) -> Fit:
         """Bring the result into the scale and the units that are handed out."""
-        chain, scales = self.scaled(state.chain)
-        codes, penalties = state.codes, self.code_penalties(state.chain)
+        chain, codes, penalties = self.in_given_scale(state.chain, state.codes)
+        chain, scales = self.scaled(chain)
         if self.problem.code_scale == "rms":
             scales = self.rms_scales(codes, chain, scales)
+        chain, scales = self.exempted(chain, scales)
         codes /= scales[-1].astype(codes.dtype)
         penalties = [_rescaled(penalty, scale) for penalty, scale in zip(penalties, scales, strict=True)]
         if not any(chain.theta):  # scaling commutes with the chain: let the factors have it
@@ -199,7 +242,8 @@ class BoundChain(BoundProblem):
         error = learned.residual(engine, top, learned.top)
         lower = learned.lower_codes(engine, codes) if self.problem.keep_codes == "all" else []
         fit = Fit(learned, [*lower, top], error, history, certificate)
-        return fit if engine.unit == 1 else self._in_units_of_data(fit, engine.unit)
+        fit = fit if engine.unit == 1 else self._in_units_of_data(fit, engine.unit)
+        return replace(fit, learned=self.with_given_components(fit.learned))
 
     def _in_units_of_data(self, fit: Fit, unit: float) -> Fit:
         own = self.factor_unit(unit)
@@ -207,6 +251,30 @@ class BoundChain(BoundProblem):
         learned = fit.learned if own == 1 else fit.learned.in_units(unit, own)
         error = fit.error * unit ** (self.problem.degree / 2)
         return replace(fit, learned=replace(learned, unit=unit), codes=codes, error=error)
+
+    def in_given_scale(self, chain: Chain, codes: Array) -> tuple[Chain, Array, list[CodePenalty]]:
+        """A chain, codes and their penalties where fixed components have the scale that they were given in."""
+        penalties = self.code_penalties(chain)
+        if self.components is None or self.problem.keeps_scale:
+            return chain, codes, penalties
+        scales = self.given_scales(chain)
+        penalties = [_rescaled(penalty, scale) for penalty, scale in zip(penalties, scales, strict=True)]
+        return chain.rescaled(scales), codes / scales[-1].astype(codes.dtype), penalties
+
+    def given_scales(self, chain: Chain) -> list[Array]:
+        """What codes of each layer are divided by then; smoothing commutes with one number alone."""
+        if self.components is None:
+            return [np.ones(len(Z)) for Z in chain.factors]
+        if any(chain.theta):
+            return [np.full(len(Z), self.components.scale[0]) for Z in chain.factors]
+        first, *others = (np.ones(len(Z)) for Z in chain.factors)
+        return [self.components.given_scales(first), *others]
+
+    def with_given_components(self, learned: LinearChain) -> LinearChain:
+        """What was learned, with the fixed components as they were given, to the bit."""
+        if self.components is None:
+            return learned
+        return replace(learned, chain=self.components.put_into(learned.chain), fixed=self.components.mask)
 
     def learned(self, codes: Array, *parts: Any) -> LinearChain:
         """What was learned, of its parts."""
@@ -239,7 +307,7 @@ class BoundChain(BoundProblem):
         """Learn from the rows of an engine, after what was learned before; `codes` are those of the last batch."""
         own = self.factor_unit(engine.unit)
         chain = before.optimized_chain()
-        chain = replace(chain, factors=tuple(Z / own for Z in chain.factors))
+        chain = replace(chain, factors=tuple(Z / own for Z in chain.factors), fixed=self.fixed)
         memory = memory or self.problem.memory.of_codes(_as_optimized(codes, before, chain) / engine.unit, chain)
         state, memory = self.problem.loss.learn_batch(engine, self.objective, self.solver, chain, memory)
         fit = self.handed_out(engine, state, History((state.loss,), "batch"))
@@ -294,7 +362,7 @@ class BoundGreedyChain(BoundChain):
         given, begun = ((), start.factors) if start.warm else (start.factors, ())
         stack = self.stacked(engine, plan, given=given, begun=begun)
         history = replace(stack.history, stop_reason="max_iter") if stack.unfinished else stack.history
-        return self, State(stack.codes, Chain.of(stack.factors, self.theta)), history, None
+        return self, State(stack.codes, Chain.of(stack.factors, self.theta, fixed=self.fixed)), history, None
 
     def scaled(self, chain: Chain) -> tuple[Chain, list[Array]]:
         """As with all layers fitted together."""

@@ -22,6 +22,7 @@ from deepnmf.objective import (
     UnresolvedPenalty,
 )
 from deepnmf.solvers.chain_fit import BoundActivatedChain, BoundChain, BoundGreedyChain, BoundTiedChain
+from deepnmf.solvers.known_components import KnownComponents, balanced_norm, fixed_layout, restored_mask
 from deepnmf.solvers.learned import (
     ActivatedChain,
     GreedyChain,
@@ -149,6 +150,11 @@ class ChainProblem(Problem):
         """Whether data in other units have the same model in other units: not below an activation."""
         return self.is_linear and all(penalty.has_units for penalty in self.penalties)
 
+    @property
+    def fixes_components(self) -> bool:
+        """Whether entries of Z_1 may be fixed: not below an activation, nor beside penalties where it has any sign."""
+        return self.is_linear and (self.nonnegative or not self.penalties)
+
     # ------------------------------------------------------------------------------ before a fit
 
     def layer_sizes(self, n_features: int, factors: Sequence[Array] = ()) -> tuple[int, ...]:
@@ -158,6 +164,10 @@ class ChainProblem(Problem):
         if isinstance(self.sizes, str) and factors:
             return (len(factors[0]),)
         return (n_features,) if self.sizes is None or isinstance(self.sizes, str) else layer_sizes(self.sizes)
+
+    def n_lowest(self, n_features: int) -> int:
+        """The number of components of the first layer."""
+        return self.layer_sizes(n_features)[0]
 
     def check(self, X: Matrix, start: Start, whom: str) -> None:
         """Refuse an output layer or a start that does not fit the data."""
@@ -215,8 +225,23 @@ class ChainProblem(Problem):
             solver=SOLVERS[self.solver],
             layers=self.layers(depth),
             labels=known.labels,
+            components=None if known.fixed is None else self.known_components(known.fixed, engine, start.before),
         )
         return bound.weighed(start.before.penalty_units) if start.warm and start.before.unit == unit else bound
+
+    def known_components(self, fixed: Array, engine: Engine, before: LinearChain | None) -> KnownComponents:
+        """Components that are fixed, in a scale to optimize them in.
+
+        Where codes have a price it is that of the data, and a fit that goes on has that of the fit before. Else it is
+        about that of a start; penalties in units of their own count features at unit norm.
+        """
+        if self.keeps_scale:
+            return KnownComponents(fixed, np.full(len(fixed), np.sqrt(engine.unit)))
+        same = None if before is None else before.fixed_components
+        if before is not None and same is not None and np.array_equal(fixed, same, equal_nan=True):
+            return KnownComponents.at_norms_of(fixed, before.optimized_chain().factors[0])
+        norm = 1.0 if self.penalties else balanced_norm(engine, self.n_lowest(engine.n_features))
+        return KnownComponents.at_norm(fixed, norm, smoothed=bool(np.any(self.theta)))
 
     # ------------------------------------------------------------------------------ from a file
 
@@ -236,6 +261,7 @@ class ChainProblem(Problem):
             "scale": [Expected((size,), *SCALES) for size in sizes],
             "penalty": [Expected((size, size), low=0) for size in sizes],
             "norm": [Expected((size,), low=0) for size in sizes] if "norm" in arrays else [],
+            "fixed": fixed_layout(arrays, n_features, sizes[0]),
         }
 
     def restored(self, description: dict[str, Any], arrays: Arrays, codes: Array) -> LinearChain:
@@ -246,10 +272,11 @@ class ChainProblem(Problem):
         norms = arrays["norm"] or chain.row_norms()
         units = {name: tuple(numbers) for name, numbers in description.get("penalty_units", {}).items()}
         parts = (chain, arrays["scale"], penalties, norms, self.loss, self.root_codes, unit, units)
+        fixed = restored_mask(arrays)
         if self.ties_classes:
-            return TiedChain(*parts, classes=restored_classes(description))
+            return TiedChain(*parts, classes=restored_classes(description), fixed=fixed)
         if self.is_linear:
-            return LinearChain(*parts) if self.fine_tuning else GreedyChain(*parts)
+            return (LinearChain if self.fine_tuning else GreedyChain)(*parts, fixed=fixed)
         activation = ACTIVATIONS[self.activation]
         if not self.fine_tuning:
             return GreedyNonlinearChain(*parts, activation=activation)

@@ -134,7 +134,9 @@ class CoordinateSweeps:
         prices = self.penalty.factor_l1, self.penalty.factor_l2
         problem = RowsProblem.in_precision(features, sums, self.divergence, *prices, self.rows.dtype)
         Z = np.ascontiguousarray(chain.factors[0].T, dtype=self.rows.dtype)
-        step = CoordinateStep(problem, state.n_passes, measured=True, steps=problem.in_single if state.bold else None)
-        (new,), (_, (violation, fit, _)) = self.columns.sweep((Z,), step)
+        still = () if chain.fixed is None else (np.ascontiguousarray(chain.fixed.mask(len(chain.factors[0])).T),)
+        steps = problem.in_single if state.bold else None
+        step = CoordinateStep(problem, state.n_passes, measured=True, steps=steps, has_still=bool(still))
+        (new,), (_, (violation, fit, _)) = self.columns.sweep((Z, *still), step)
         chain = chain.with_factor(0, new.T.astype(np.float64, copy=False))
         return chain, float(fit) + self._constant, relative(violation, self.columns, problem)

@@ -10,6 +10,7 @@ import numpy as np
 from deepnmf.arrays import Array
 from deepnmf.engines import Block, Engine, Sums, Workers
 from deepnmf.objective import Chain, FormedGram, Objective, Quadratic, Statistics
+from deepnmf.objective.fixed_entries import FixedEntries
 from deepnmf.objective.gram import left_cost, right_costs
 from deepnmf.objective.quadratic import inner
 from deepnmf.solvers.least_squares import free_factor
@@ -206,7 +207,8 @@ class ChainDescent:
                 n_inner = min(self._steps_on_factor(chain, layer), most_inner)
                 problem = self.objective.block(chain, layer, stats, n_inner)
                 Z = chain.factors[layer].astype(self.factor_dtype, copy=False)
-                moved = over_columns(self.engine.workers, self.solver, Z, problem, n_inner)
+                fixed, workers = chain.fixed_of(layer), self.engine.workers
+                moved = over_learned(workers, self.solver, Z, problem, n_inner, fixed)
                 target = problem.linear
             else:
                 moved, target = self.free_factor(chain, layer, stats), stats.M
@@ -260,6 +262,20 @@ def over_columns(workers: Workers, solver: Solver, Z: Array, problem: Quadratic,
     blocks = [slice(start, min(start + at_once, n_columns)) for start in starts]
     parts = list(workers.map(lambda block: solver.step(Z[:, block], problem.columns(block), n_inner), blocks))
     return Moved(np.hstack([part.Z for part in parts]), sum(part.violation for part in parts))
+
+
+def over_learned(
+    workers: Workers, solver: Solver, Z: Array, problem: Quadratic, n_inner: int, fixed: FixedEntries | None
+) -> Moved:
+    """Take a solver's step on what is learned of Z: each block of it is a quadratic problem like that of all of Z."""
+    if fixed is None:
+        return over_columns(workers, solver, Z, problem, n_inner)
+    Z, violation = Z.copy(), 0.0
+    for block in fixed.free_blocks(len(Z)):
+        own = problem.of_block(block, Z, fixed)
+        Z[block.entries], moved = over_columns(workers, solver, Z[block.entries], own, n_inner)
+        violation += moved
+    return Moved(Z, violation)
 
 
 def inner_steps(order: int, n_features: int) -> int:

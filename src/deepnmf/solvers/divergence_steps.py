@@ -67,23 +67,26 @@ class RowsProblem:
 
 def descend_block(
     X_b: Block, problem: RowsProblem, H: Array, n_passes: int, M: Array | None = None, measured: bool = False,
-    rounds: int = 1, tol: float = 0.0,
+    rounds: int = 1, tol: float = 0.0, still: Array | None = None,
 ) -> Descended:  # fmt: skip
-    """Coordinate steps on the codes of a block, in place."""
+    """Coordinate steps on the codes of a block, in place; those that are `still` do not move, of counts alone."""
     if not problem.divergence.is_kl:
         return _descend_block_by_beta(X_b, problem, H, rounds * n_passes, measured, tol)
     parts = []
     for part, entries in entry_parts(X_b):
+        own_still = None if still is None else still[part]
         if isinstance(entries, Entries):
             own = descend_counts(
-                entries, problem.counts, H[part], n_passes, rounds=rounds, tol=tol, M=M, measured=measured
-            )
+                entries, problem.counts, H[part], n_passes, rounds=rounds, tol=tol, M=M, measured=measured,
+                still=own_still,
+            )  # fmt: skip
         elif rounds == 0:
             own = _look_at_dense(entries, problem, H[part], M, measured)
         else:
             own = descend_dense_counts(
-                entries, problem.counts, H[part], n_passes, rounds=rounds, tol=tol, M=M, measured=measured
-            )
+                entries, problem.counts, H[part], n_passes, rounds=rounds, tol=tol, M=M, measured=measured,
+                still=own_still,
+            )  # fmt: skip
         parts.append(own)
     return Descended(*(sum(values) for values in zip(*parts, strict=True)))
 
@@ -128,6 +131,7 @@ class CoordinateStep:
     with_counts: bool = False
     measured: bool = False
     steps: RowsProblem | None = None  # the problem as steps are made, where that is in a lower precision
+    has_still: bool = False  # whether the second array says which coordinates do not move, instead of codes before
 
     def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         """Move one block."""
@@ -139,10 +143,14 @@ class CoordinateStep:
         in_lower_precision, steps = steps is not None, steps or self.problem
         H = np.array(rows[0], dtype=steps.features.dtype, order="C")
         M = np.zeros(self.problem.features.shape) if self.with_counts else None
+        rows, still = (rows[:1], rows[1]) if self.has_still else (rows, None)
         extrapolates = len(rows) > 1 and self.beta > 0
         apart = extrapolates or in_lower_precision  # what is measured is not what the steps end with
-        moved = descend_block(X_b, steps, H, self.n_passes, None if apart else M, self.measured and not apart)
+        measured_by_steps = self.measured and not apart
+        moved = descend_block(X_b, steps, H, self.n_passes, None if apart else M, measured_by_steps, still=still)
         H = H.astype(rows[0].dtype, copy=False)
+        if still is not None:  # to the bit, also where steps were made in a lower precision
+            H = np.where(still, rows[0], H)
         new: tuple[Array, ...] = (H,)
         if len(rows) > 1:
             ahead = extrapolated(H, rows[1], self.beta, nonnegative=True) if extrapolates else H

@@ -67,18 +67,20 @@ def expect(chain: Chain, counts: Counts, penalty: ElasticNet, lowest: int = 0) -
     pulls = [counts.pull(chain, layer) for layer in range(lowest, chain.depth)]
     worst = 0.0
     for layer, pull in enumerate(pulls, lowest):
-        Z, violation = expected_factor(chain.factors[layer], pull, counts.push(chain, layer), penalty)
+        Z, violation = expected_factor(chain, layer, pull, counts.push(chain, layer), penalty)
         chain, worst = chain.with_factor(layer, Z), max(worst, violation)
     return chain, worst
 
 
-def expected_factor(Z: Array, pull: Array, push: Array, penalty: ElasticNet) -> tuple[Array, float]:
-    """One step of a factor from its pull and push; how far from optimal it was."""
+def expected_factor(chain: Chain, layer: int, pull: Array, push: Array, penalty: ElasticNet) -> tuple[Array, float]:
+    """One step of a factor from its pull and push, entry by entry; how far from optimal it was."""
+    Z = chain.factors[layer]
     new, violation, size = np.empty_like(Z), 0.0, 0.0
     for part in _some_rows(Z):
         N, own_push = Z[part] * pull[part], push[part] + penalty.factor_l1
         new[part] = expected_root(N, push[part], penalty.factor_l1, penalty.factor_l2)
         slope = own_push + penalty.factor_l2 * Z[part] - pull[part]
+        slope = chain.at_learned_entries(layer, slope, part.start)
         violation += square_violation(Z[part], slope, own_push, N.sum(axis=1, keepdims=True))
         size += inner(own_push, own_push)
     return new, math.sqrt(violation / (size or 1.0))
@@ -100,7 +102,7 @@ def _residual(chain: Chain, layer: int, pull: Array, counts: Counts, penalty: El
     factor, push, violation, size = chain.factors[layer], counts.push(chain, layer), 0.0, 0.0
     for part in _some_rows(factor):
         Z, own_push = factor[part], push[part] + penalty.factor_l1
-        slope = own_push + penalty.factor_l2 * Z - pull[part]
+        slope = chain.at_learned_entries(layer, own_push + penalty.factor_l2 * Z - pull[part], part.start)
         violation += square_violation(Z, slope, own_push, (Z * pull[part]).sum(axis=1, keepdims=True))
         size += inner(own_push, own_push)
     return math.sqrt(violation / (size or 1.0))
@@ -140,7 +142,7 @@ def multiplied(
     """The multiplicative update of one factor; how far from optimal it was."""
     Z, pull, push = chain.factors[layer], ratios.pull(chain, layer), ratios.push(chain, layer)
     ratio = divergence.ratio(pull, push, Z, penalty.factor_l1, penalty.factor_l2, exponent)
-    slope = push + penalty.factor_l1 + penalty.factor_l2 * Z - pull
+    slope = chain.at_learned_entries(layer, push + penalty.factor_l1 + penalty.factor_l2 * Z - pull)
     totals = (Z * pull).sum(axis=1, keepdims=True)
     return chain.with_factor(layer, Z * ratio), relative_violation(Z, slope, push + penalty.factor_l1, totals)
 

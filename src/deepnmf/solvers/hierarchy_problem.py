@@ -12,10 +12,11 @@ from deepnmf.arrays import Array, Matrix
 from deepnmf.checks import check_output_layer, factor_shapes, layer_sizes, per_layer
 from deepnmf.engines import Block, Engine, Sums
 from deepnmf.layout import Arrays, Expected, Layout, listed_numbers
-from deepnmf.objective import Chain, CodePenalty, Known, Objective
+from deepnmf.objective import Chain, CodePenalty, FixedEntries, Known, Objective
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.solvers.descent import ROUNDING
 from deepnmf.solvers.divergence_loss import BetaDivergence, loss_of
+from deepnmf.solvers.known_components import KnownComponents, balanced_norm, fixed_layout, restored_mask
 from deepnmf.solvers.layer_steps import CodesFit, CountedCodes, SquaredCodes
 from deepnmf.solvers.layered_descent import (
     LayeredDescent,
@@ -32,11 +33,14 @@ from deepnmf.solvers.loop import History, Run, minimize
 from deepnmf.solvers.losses import FROBENIUS, Loss
 from deepnmf.solvers.pretraining import LayerwisePlan
 from deepnmf.solvers.problem import BoundProblem, Fit, Problem, Start
+from deepnmf.solvers.starts import BalancedStart
 
 CODES_FITS: dict[str, CodesFit] = {fit.name: fit for fit in (CountedCodes(), SquaredCodes())}
 LEAST_CODE = 1e-6  # beside a root mean square of one, where codes are the data of the next layer
 LEAST_SCALE = 1e-3  # of what the features of a layer add on average: what is rounding must not look like a part
 NEGLIGIBLE = 1e-5  # a code that is handed out as 0
+NEGLIGIBLE_SHARE = 0.002  # of ½‖X‖²: a loss that sweeps need not lower by small parts of it
+LEAST_UNIT, LEAST_GAIN = 0.05, 0.01  # of weights: of what parts explain beyond wholes, and of the loss of the data
 LARGEST = float(np.finfo(np.float64).max)
 
 
@@ -73,6 +77,8 @@ class LayeredChain(LinearChain):
     def split(self, codes: Array, factors: Sequence[Array]) -> list[Array]:
         """Codes of all layers side by side as a list, in units of what each adds to the data."""
         norms = [1 / inverse_norms(D) for D in Chain.of(factors).features()]
+        if self.fixed is not None:  # whose features have another norm than 1
+            norms[0] = norms[0] * inverse_norms(self.factors[0])
         edges = np.cumsum([0, *(len(norm) for norm in norms)])
         codes = codes * (codes > NEGLIGIBLE)
         parts = (codes[:, start:stop] for start, stop in pairwise(edges))
@@ -132,6 +138,15 @@ class HierarchyProblem(Problem):
         return LayeredMemories((data, *codes_fits(self.layer_losses())))
 
     @property
+    def fixes_components(self) -> bool:
+        """Entries of Z_1 may be fixed."""
+        return True
+
+    def n_lowest(self, n_features: int) -> int:
+        """The number of components of the first layer."""
+        return layer_sizes(self.sizes)[0]
+
+    @property
     def projects(self) -> bool:
         """Layers are linear maps of the data."""
         return True
@@ -175,7 +190,7 @@ class HierarchyProblem(Problem):
     def bind(self, engine: Engine, known: Known, start: Start) -> "BoundHierarchy":
         """Nothing is left to resolve but the weights, which the pre-training decides."""
         self.loss.check(engine, Objective())
-        return BoundHierarchy(self, layer_sizes(self.sizes))
+        return BoundHierarchy(self, layer_sizes(self.sizes), known.fixed)
 
     def layout(self, n_features: int, description: dict[str, Any], arrays: Arrays, n_samples: int) -> Layout:
         """What the arrays of a file must be like, which may say anything."""
@@ -190,13 +205,15 @@ class HierarchyProblem(Problem):
             "scale": [Expected((size,), 1, 1) for size in sizes],
             "penalty": [Expected((size, size), 0, 0) for size in sizes],
             "norm": [Expected((size,), low=0) for size in sizes],
+            "fixed": fixed_layout(arrays, n_features, sizes[0]),
         }
 
     def restored(self, description: dict[str, Any], arrays: Arrays, codes: Array) -> LayeredChain:
         """What was learned, from what its `state` gave."""
         (unit,) = description.get("unit", [1.0])
         weights = tuple(description["layer_weights"])
-        return learned_chain(arrays["factor"], arrays["norm"], weights, self.loss, self.layer_losses(), unit)
+        learned = learned_chain(arrays["factor"], arrays["norm"], weights, self.loss, self.layer_losses(), unit)
+        return replace(learned, fixed=restored_mask(arrays))
 
 
 @dataclass(frozen=True)
@@ -205,23 +222,26 @@ class BoundHierarchy(BoundProblem):
 
     problem: HierarchyProblem
     sizes: tuple[int, ...]
+    given: Array | None = None  # components that are fixed, NaN where they are learned
 
     def fit(self, engine: Engine, start: Start, run: Run) -> Fit:
         """Layer upon layer, then all of them together."""
         problem = self.problem
         if start.warm:
             factors, weights = start.before.optimized(engine.unit)
-            codes = encoded(engine, self.loss(engine, weights), factors)
+            factors = self.with_fixed(factors)
+            codes = encoded(engine, self.loss(engine, weights, factors[0]), factors)
         else:
             codes, factors = self.begin(engine, start, run)
             weights = self.weights(engine, codes, factors)
-        descent = LayeredDescent(engine, self.loss(engine, weights))
+        descent = LayeredDescent(engine, self.loss(engine, weights, factors[0]))
         state, history = minimize(
             descent.advance,
             descent.start(codes, factors),
             max_iter=problem.max_iter,
             tol=problem.tol,
             run=run,
+            negligible=self.negligible(engine),
             on_sweep=run.on_sweep,
         )
         return self.handed_out(engine, descent.settled(state), weights, history)
@@ -229,17 +249,29 @@ class BoundHierarchy(BoundProblem):
     def learn_batch(self, engine: Engine, before: LayeredChain, codes: Array, memory: LayeredMemory | None) -> Fit:
         """Learn from the rows of an engine, after what was learned before; `codes` are those of the last batch."""
         factors, weights = before.optimized(engine.unit)
+        factors = self.with_fixed(factors)
         if memory is None:
             handed_out = np.linalg.norm(Chain.of(factors).decoder(), axis=1)
             top = np.asarray(codes, dtype=np.float64) / engine.unit / np.where(handed_out > 0, handed_out, 1)
             memory = self.problem.memory.of_codes(top, factors)
-        state, memory = learn_layered_batch(engine, self.loss(engine, weights), factors, memory)
+        state, memory = learn_layered_batch(engine, self.loss(engine, weights, factors[0]), factors, memory)
         fit = self.handed_out(engine, state, weights, History((state.loss,), "batch"))
         return replace(fit, memory=memory)
 
-    def loss(self, engine: Engine, weights: tuple[float, ...]) -> LayeredLoss:
-        """What is minimized, with these λ."""
-        return layered_loss(self.problem.loss, self.problem.layer_losses(), weights, engine)
+    def loss(self, engine: Engine, weights: tuple[float, ...], Z: Array) -> LayeredLoss:
+        """What is minimized, with these λ, from a Z_1 whose fixed entries stay."""
+        known = self.components(Z)
+        fixed = None if known is None else known.entries
+        return layered_loss(self.problem.loss, self.problem.layer_losses(), weights, engine, fixed)
+
+    def components(self, Z: Array) -> KnownComponents | None:
+        """Components that are fixed, in the scale of a Z_1."""
+        return None if self.given is None else KnownComponents.at_norms_of(self.given, Z)
+
+    def with_fixed(self, factors: list[Array]) -> list[Array]:
+        """Factors to start from with the fixed entries."""
+        known = self.components(factors[0])
+        return factors if known is None else [known.entries.put_into(factors[0]), *factors[1:]]
 
     def begin(self, engine: Engine, start: Start, run: Run) -> tuple[Array, list[Array]]:
         """Codes of all layers side by side, and factors: given ones first, pre-trained ones above them.
@@ -247,14 +279,21 @@ class BoundHierarchy(BoundProblem):
         Codes are scaled to a root mean square of one in each column, and feed the next layer in that scale.
         """
         rows, codes, factors, scales = engine, [], [], [np.ones(1)]
+        given, fixed = self.given_factors(start), self.fixed_in_pretraining(engine)
+        fed: Array | None = None
         losses = (self.problem.loss, *map(loss_of, self.problem.layer_losses()))
         for layer, (size, loss) in enumerate(zip(self.sizes, losses, strict=True)):
             plan = self.plan(run, loss)
-            if layer < len(start.factors):
-                Z = np.asarray(start.factors[layer], dtype=np.float64) / scales[-1]
+            if fed is None:
+                plan = replace(plan, negligible=self.negligible(engine))
+            elif isinstance(loss, BetaDivergence):
+                plan = replace(plan, start=BalancedStart(plan.start, fed))
+            if layer < len(given):
+                Z = np.asarray(given[layer], dtype=np.float64) / scales[-1]
                 H = plan.encoded(rows, Z, 0.0, Objective())
             else:
-                H, Z, _ = plan.fit_layer(rows, size, 0.0, Objective(), layer + 1)
+                own = None if layer else fixed
+                H, Z, _ = plan.fit_layer(rows, size, 0.0, Objective(), layer + 1, fixed=own)
             if layer + 1 == len(self.sizes) and start.codes is not None:
                 H = rows.as_rows(np.asarray(start.codes) / engine.unit)
             Z = _revived(Z)
@@ -268,6 +307,21 @@ class BoundHierarchy(BoundProblem):
         (stacked,), _ = engine.sweep(codes, Stacked(tuple(scales[1:])))
         return stacked, factors
 
+    def given_factors(self, start: Start) -> Sequence[Array]:
+        """Factors that are not pre-trained; Z_1 is one of them where all of it is fixed."""
+        if self.given is None:
+            return start.factors
+        fixed = FixedEntries(self.given)
+        if start.factors:
+            return [fixed.put_into(np.asarray(start.factors[0], dtype=np.float64)), *start.factors[1:]]
+        return [self.given] if fixed.fills(self.sizes[0]) else ()
+
+    def fixed_in_pretraining(self, engine: Engine) -> FixedEntries | None:
+        """The fixed entries of Z_1 in about the scale that a start has."""
+        if self.given is None:
+            return None
+        return KnownComponents.at_norm(self.given, balanced_norm(engine, self.sizes[0]), smoothed=False).entries
+
     def plan(self, run: Run, loss: Loss) -> LayerwisePlan:
         """What the layers of the pre-training share."""
         problem, layerwise = self.problem, self.problem.pretraining
@@ -276,12 +330,25 @@ class BoundHierarchy(BoundProblem):
         plan = LayerwisePlan.of_nonnegative_layers(init, rng, layerwise.max_iter, layerwise.tol, run)
         return replace(plan, loss=loss)
 
+    def negligible(self, engine: Engine) -> float:
+        """A loss of the data below which decreases are compared with it; of counts there is none."""
+        return 0.0 if isinstance(self.problem.loss, BetaDivergence) else NEGLIGIBLE_SHARE * engine.sqnorm / 2
+
     def weights(self, engine: Engine, codes: Array, factors: Sequence[Array]) -> tuple[float, ...]:
-        """λ in units of what the layers cost after the pre-training."""
+        """λ in units of what the layers cost after the pre-training.
+
+        The unit of the data is d_1 = d(X | H_1 Z_1), brought between 0.05 and 1 times what the parts explain beyond
+        their wholes, d(X | H_2 Z_2 Z_1) - d_1. Where most of the data is noise, the parts would otherwise follow the
+        wholes and not the data; where there is next to no noise, the wholes would not count.
+        """
         relative = self.problem.relative_weights(len(self.sizes))
-        fit, *upper = LayeredDescent(engine, self.loss(engine, relative)).values(codes, factors)
-        fit = max(fit, ROUNDING[engine.dtype] * engine.sqnorm) or 1.0  # an exact fit leaves rounding, zeros nothing
-        return tuple(weight * fit / (value or fit) for weight, value in zip(relative, upper, strict=True))
+        descent = LayeredDescent(engine, self.loss(engine, relative, factors[0]))
+        fit, *upper = descent.values(codes, factors)
+        (predicted,), _ = engine.sweep((codes,), _PredictedParts(factors[1]))
+        gain = descent.values(predicted, factors)[0] - fit
+        unit = float(np.clip(fit, LEAST_UNIT * gain, max(gain, LEAST_GAIN * fit)))
+        unit = max(unit, ROUNDING[engine.dtype] * engine.sqnorm) or 1.0  # an exact fit leaves rounding, zeros nothing
+        return tuple(weight * unit / (value or unit) for weight, value in zip(relative, upper, strict=True))
 
     def handed_out(self, engine: Engine, state: LayeredState, weights: tuple[float, ...], history: History) -> Fit:
         """The result in the units of the data, with features of unit norm."""
@@ -289,10 +356,15 @@ class BoundHierarchy(BoundProblem):
         norms = [1 / inverse_norms(Z) for Z in state.factors]
         norms[0] = norms[0] * unit
         scales = [inverse_norms(D) for D in Chain.of(state.factors).features()]
+        known = self.components(state.factors[0])
+        if known is not None:
+            scales[0] = known.given_scales(known.exempt(scales[0]))
         chain = Chain.of(state.factors).rescaled(scales)
+        chain = chain if known is None else known.put_into(chain)
         factors = [np.ascontiguousarray(Z, engine.dtype) for Z in chain.factors]
         in_units = tuple(weight * unit**problem.degree for weight in weights)
         learned = learned_chain(factors, norms, in_units, problem.loss, problem.layer_losses(), unit)
+        learned = learned if known is None else replace(learned, fixed=known.mask)
         codes = learned.split(state.codes, state.factors)
         error = learned.residual(engine, codes[-1], learned.top) * unit ** (problem.degree / 2)
         kept = codes if problem.keep_codes == "all" else codes[-1:]
@@ -312,9 +384,15 @@ def learned_chain(
     return LayeredChain(Chain.of(factors), ones, none, norms, loss, unit=unit, weights=weights, layer_loss=layer_loss)
 
 
-def layered_loss(loss: Loss, layer_loss: Sequence[str], weights: tuple[float, ...], engine: Engine) -> LayeredLoss:
+def layered_loss(
+    loss: Loss,
+    layer_loss: Sequence[str],
+    weights: tuple[float, ...],
+    engine: Engine,
+    fixed: FixedEntries | None = None,
+) -> LayeredLoss:
     """What is minimized over the rows of an engine."""
-    data = CountsFit.of(loss.divergence, engine) if isinstance(loss, BetaDivergence) else SquaredFit()
+    data = CountsFit.of(loss.divergence, engine, fixed) if isinstance(loss, BetaDivergence) else SquaredFit(fixed)
     return LayeredLoss(data, codes_fits(layer_loss), weights)
 
 
@@ -338,6 +416,19 @@ def _revived(Z: Array) -> Array:
 
 def _squares(X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:  # noqa: ARG001
     return (), (np.square(rows[0], dtype=np.float64).sum(axis=0),)
+
+
+@dataclass(frozen=True)
+class _PredictedParts:
+    """Codes of all layers, with those of the first as the second one predicts them."""
+
+    Z: Array
+
+    def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
+        n_wholes, n_parts = self.Z.shape
+        codes = rows[0].copy()
+        codes[:, :n_parts] = codes[:, n_parts : n_parts + n_wholes] @ self.Z
+        return (codes,), ()
 
 
 @dataclass(frozen=True)

@@ -69,18 +69,22 @@ class SquaredSteps(FactorSteps):
     def moved(self, Z: Array, sums: Sequence[Array]) -> Array:
         """The best row after row, of the norm that it has: for ‖z‖ fixed, z ∝ max(pull, 0)."""
         M, K, *_ = sums
-        Z, norms = Z.copy(), np.linalg.norm(Z, axis=1)
+        Z = Z.copy()
         for start in range(0, len(Z), ROWS_TOGETHER):
             rows = slice(start, min(start + ROWS_TOGETHER, len(Z)))
             pulls = M[rows] - K[rows] @ Z
             for k in range(rows.start, rows.stop):
-                best = np.maximum(pulls[k - start] + K[k, k] * Z[k], 0)
-                size = np.linalg.norm(best)
-                if size > 0:
-                    change = best * (norms[k] / size) - Z[k]
+                change = self.best_row(k, pulls[k - start] + K[k, k] * Z[k], K[k, k], Z[k]) - Z[k]
+                if change.any():
                     pulls -= np.outer(K[rows, k], change)
                     Z[k] += change
         return Z
+
+    def best_row(self, number: int, pull: Array, curvature: float, row: Array) -> Array:
+        """The best one of the norm of a row, with all other rows as they are."""
+        best = np.maximum(pull, 0)
+        size = np.linalg.norm(best)
+        return best * (np.linalg.norm(row) / size) if size > 0 else row
 
     def extrapolated(self, new: Array, old: Array, beta: float) -> Array:
         ahead = extrapolated(new, old, beta, nonnegative=True)

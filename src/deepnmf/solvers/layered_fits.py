@@ -13,6 +13,7 @@ from deepnmf.engines.entries import entry_parts, stored_entries
 from deepnmf.kernels import descend_layers, descend_layers_of_counts
 from deepnmf.kernels.layered_codes import UpperLayers
 from deepnmf.kernels.poisson import Entries
+from deepnmf.objective import FixedEntries
 from deepnmf.objective.divergences import Divergence
 from deepnmf.objective.quadratic import inner
 from deepnmf.solvers.divergence_state import repeated
@@ -22,7 +23,12 @@ from deepnmf.solvers.statistics import block_statistics
 
 
 class DataFit(FactorSteps):
-    """d(X | H_1 Z_1) for rows of an engine."""
+    """d(X | H_1 Z_1) for rows of an engine; entries of Z_1 may be fixed.
+
+    Rows of Z_1 whose scale is fixed have no norm or sum to keep: what is learned of them is free.
+    """
+
+    fixed: FixedEntries | None
 
     @abstractmethod
     def rows(self, engine: Engine, codes: Array, Z: Array) -> Engine:
@@ -52,8 +58,22 @@ class RowsFit(ABC):
 # ------------------------------------------------------------------------------------------------ squared error
 
 
+@dataclass(frozen=True)
 class SquaredFit(SquaredSteps, DataFit):
     """½‖X - H_1 Z_1‖²; entries that were not observed are filled in by the model, which never raises the loss."""
+
+    fixed: FixedEntries | None = None
+
+    def best_row(self, number: int, pull: Array, curvature: float, row: Array) -> Array:
+        if self.fixed is None or number >= len(self.fixed.values):
+            return super().best_row(number, pull, curvature, row)
+        known = self.fixed.known[number]
+        if not self.fixed.have_scale[number]:
+            return super().best_row(number, np.where(known, 0, pull), curvature, row)
+        return np.where(known, row, np.maximum(pull / curvature, 0)) if curvature > 0 else row
+
+    def extrapolated(self, new: Array, old: Array, beta: float) -> Array:
+        return _beside_fixed(self.fixed, super().extrapolated(new, old, beta), new)
 
     def rows(self, engine: Engine, codes: Array, Z: Array) -> Engine:
         return engine.completed(codes, Z)
@@ -93,11 +113,12 @@ class CountsFit(DataFit):
 
     divergence: Divergence
     constant: float = 0.0  # what sums of a pass lack of the divergence
+    fixed: FixedEntries | None = None
 
     @classmethod
-    def of(cls, divergence: Divergence, engine: Engine) -> "CountsFit":
+    def of(cls, divergence: Divergence, engine: Engine, fixed: FixedEntries | None) -> "CountsFit":
         """For the rows of an engine, with one pass over them."""
-        return cls(divergence, constant(engine, divergence))
+        return cls(divergence, constant(engine, divergence), fixed)
 
     def rows(self, engine: Engine, codes: Array, Z: Array) -> Engine:
         return engine
@@ -110,8 +131,10 @@ class CountsFit(DataFit):
 
     def moved(self, Z: Array, sums: Sequence[Array]) -> Array:
         """One step of expectation-maximization."""
-        _, _, M, *T = sums
-        return expected_rows(Z * M.T, Z.sum(axis=1), T[0].T if T else None)
+        code_sums, _, M, *T = sums
+        N, pushes = Z * M.T, T[0].T if T else None
+        new = expected_rows(N, Z.sum(axis=1), pushes)
+        return _beside_fixed(self.fixed, new, _unbound(N, code_sums[:, None] if pushes is None else pushes))
 
     def remembered(self, Z: Array, sums: Sequence[Array]) -> tuple[Array, ...]:
         """Expected counts, and HᵀW."""
@@ -124,10 +147,24 @@ class CountsFit(DataFit):
 
     def moved_by_memory(self, Z: Array, remembered: Sequence[Array]) -> Array:
         N, T = remembered
-        return lifted(expected_rows(N, Z.sum(axis=1), T))
+        return _beside_fixed(self.fixed, lifted(expected_rows(N, Z.sum(axis=1), T)), _unbound(N, T))
 
     def extrapolated(self, new: Array, old: Array, beta: float) -> Array:
-        return with_sums(repeated(new, old, beta), new.sum(axis=1))
+        return _beside_fixed(self.fixed, with_sums(repeated(new, old, beta), new.sum(axis=1)), new)
+
+
+def _beside_fixed(fixed: FixedEntries | None, Z: Array, unbound: Array) -> Array:
+    """Z with its fixed entries, in rows whose scale is fixed beside others than Z has: `unbound` to a norm or sum."""
+    if fixed is None:
+        return Z
+    Z = Z.copy()
+    Z[: len(fixed.values)][fixed.have_scale] = unbound[: len(fixed.values)][fixed.have_scale]
+    return fixed.put_into(Z)
+
+
+def _unbound(N: Array, pushes: Array) -> Array:
+    """Expected counts by what an entry adds to Σ X̂: the step of expectation-maximization without a sum to keep."""
+    return np.divide(N, pushes, out=np.zeros_like(N), where=(N > 0) & (pushes > 0))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 from deepnmf.arrays import Array
 from deepnmf.engines import Engine
 from deepnmf.labels import described_classes
-from deepnmf.objective import Activation, Chain, CodePenalty
+from deepnmf.objective import Activation, Chain, CodePenalty, FixedEntries
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.objective.divergences import Divergence
 from deepnmf.solvers.activated_encoding import ActivatedEncoder
@@ -46,6 +46,8 @@ class LinearChain:
     penalty_units : mapping
         What the weights of relative penalties were multiplied by, one number a layer, by the names of their classes:
         a fit that goes on from this one has the same weights.
+    fixed : array of bool or None
+        Which entries of the first rows of Z_1 were fixed.
     """
 
     chain: Chain
@@ -56,6 +58,12 @@ class LinearChain:
     has_roots: bool = False
     unit: float = 1.0
     penalty_units: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    fixed: Array | None = None
+
+    @property
+    def fixed_components(self) -> Array | None:
+        """The components that were fixed, as they were given, NaN where they were learned; None if there were none."""
+        return None if self.fixed is None else np.where(self.fixed, self.factors[0][: len(self.fixed)], np.nan)
 
     @property
     def factors(self) -> Sequence[Array]:
@@ -74,8 +82,13 @@ class LinearChain:
 
     def features(self) -> list[Array]:
         """Every layer's features in input space, with unit norm."""
-        features = self.chain.features()
-        return [inverse_norms(C)[:, None] * C for C in features] if any(self.chain.theta) else features
+        first, *others = self.chain.features()
+        if any(self.chain.theta):
+            scale = inverse_norms(first)
+            if self.fixed_components is not None:
+                scale[: len(self.fixed_components)][FixedEntries(self.fixed_components).have_scale] = 1
+            first, others = scale[:, None] * first, [inverse_norms(C)[:, None] * C for C in others]
+        return [first, *others]
 
     def decoder(self, layer: int) -> Array:
         """What codes of a layer are multiplied by to give the data."""
@@ -170,6 +183,7 @@ class LinearChain:
             "scale": list(self.code_scales),
             "penalty": [penalty.gram for penalty in self.code_penalties],
             "norm": list(self.optimized_norms),
+            "fixed": [] if self.fixed is None else [self.fixed.astype(np.uint8)],
         }
         return description, arrays
 

@@ -30,6 +30,8 @@ def least_change(chain: Chain, layer: int, stats: Statistics, smallest: float = 
         return Z, left
     for factor in below:
         missing = missing @ factor.T
+    if chain.fixed_of(layer) is not None:
+        return _least_change_of_learned(chain, stats.K, missing, smallest)
     violation = inner(missing, missing if A is None else A @ A.T @ missing)  # ‖Aᵀ missing‖², which may be large
     if violation <= negligible:
         return Z, violation
@@ -38,6 +40,17 @@ def least_change(chain: Chain, layer: int, stats: Statistics, smallest: float = 
         B = np.linalg.multi_dot([*reversed(below)]) if len(below) > 1 else below[0]
         change = linalg.lstsq(B @ B.T, change.T, lapack_driver="gelsy", check_finite=False)[0].T
     return Z + change, violation
+
+
+def _least_change_of_learned(chain: Chain, K: Array, missing: Array, smallest: float) -> tuple[Array, float]:
+    """The same for Z_1, of which only some entries are learned: each block of them on its own."""
+    Z, A = chain.factors[0].copy(), chain.above(0)
+    A = np.eye(len(Z)) if A is None else A
+    gradient = chain.at_learned_entries(0, A.T @ missing)
+    fixed = chain.fixed_of(0)
+    for rows, columns in () if fixed is None else fixed.free_blocks(len(Z)):
+        Z[np.ix_(rows, columns)] += _solve_left(A[:, rows], K, missing[:, columns], smallest)
+    return Z, inner(gradient, gradient)
 
 
 def _solve_left(A: Array | None, K: Array, missing: Array, smallest: float) -> Array:

@@ -146,6 +146,7 @@ def minimize(
     tol: float,
     run: Run,
     drop: float = 0.0,
+    negligible: float = 0.0,
     stage: str = "fit",
     on_sweep: OnSweep | None = None,
     finer: Callable[[State], State] = lambda state: state,
@@ -153,10 +154,11 @@ def minimize(
     """Sweep until the objective or the optimality conditions stop moving.
 
     Two tests look at the current state alone, so where a fit began does not end it:
-    the mean decrease of the last sweeps is at most `tol` of the loss ("decrease"), or the relative
-    projected gradient is at most `tol`/100 ("optimality"). tol=0 switches both off. A third one is
-    scikit-learn's: after some sweeps, the projected gradient is at most `drop` of the first one ("optimality").
-    Sweeps that are rough at first become `finer` when they gain little, or when one of the tests would end them.
+    the mean decrease of the last sweeps is at most `tol` of the loss, or of `negligible` if the loss is less
+    ("decrease"), or the relative projected gradient is at most `tol`/100 ("optimality"). tol=0 switches both
+    off. A third one is scikit-learn's: after some sweeps, the projected gradient is at most `drop` of the first one
+    ("optimality"). Sweeps that are rough at first become `finer` when they gain little, or when one of the tests
+    would end them.
     """
     if run.ended:
         return state, History((), run.ended)
@@ -173,12 +175,13 @@ def minimize(
                 first = first if losses else state.optimality
                 losses.append(state.loss)
                 if run.verbose:
-                    run.show(stage, len(losses), state.loss, _mean_decrease(losses))
+                    run.show(stage, len(losses), state.loss, _mean_decrease(losses, negligible))
                 if on_sweep is not None and on_sweep(len(losses), run.shown(state.loss)):
                     run.ended = "on_sweep"
                 else:
-                    reason = _reason_to_stop(state, losses, tol, drop * first)
-                    if (reason or _mean_decrease(losses) <= ROUGH) and (exact := finer(state)) is not state:
+                    reason = _reason_to_stop(state, losses, tol, drop * first, negligible)
+                    gains_little = reason or _mean_decrease(losses, negligible) <= ROUGH
+                    if gains_little and (exact := finer(state)) is not state:
                         state, reason = exact, None
                 if checkpoints is not None and reason is None and not run.ended:
                     checkpoints.keep(number, Progress(state, tuple(losses), first))
@@ -191,19 +194,21 @@ def minimize(
     return state, History(tuple(losses), run.ended or reason)
 
 
-def _reason_to_stop(state: SweepState, losses: list[float], tol: float, least_gradient: float) -> str | None:
+def _reason_to_stop(
+    state: SweepState, losses: list[float], tol: float, least_gradient: float, negligible: float
+) -> str | None:
     """Why there are no more sweeps; None if there are."""
     limit = max(tol / 100, least_gradient if len(losses) >= SETTLED else 0.0)
     if limit > 0 and state.optimality <= limit:
         return "optimality"
-    if tol > 0 and (state.exhausted or (len(losses) > WINDOW and _mean_decrease(losses) <= tol)):
+    if tol > 0 and (state.exhausted or (len(losses) > WINDOW and _mean_decrease(losses, negligible) <= tol)):
         return "decrease"
     return None
 
 
-def _mean_decrease(losses: list[float]) -> float:
+def _mean_decrease(losses: list[float], negligible: float) -> float:
     recent = losses[-WINDOW - 1 :]
     if len(recent) < 2:
         return float("inf")
-    size = abs(recent[-1])  # a penalty that rewards may leave it negative
+    size = max(abs(recent[-1]), negligible)  # a penalty that rewards may leave it negative
     return (recent[0] - recent[-1]) / (len(recent) - 1) / size if size > 0 else 0.0

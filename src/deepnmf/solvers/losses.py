@@ -20,6 +20,7 @@ from deepnmf.solvers.descent import ChainDescent
 from deepnmf.solvers.encoding import encode_rows, residual_norm
 from deepnmf.solvers.loop import Descent, History
 from deepnmf.solvers.observed_descent import ObservedDescent
+from deepnmf.solvers.small_descent import SmallDescent
 from deepnmf.solvers.steps import HALS, Solver
 from deepnmf.solvers.two_precisions import TwoPrecisions
 from deepnmf.solvers.weighted_layers import Layers, WeightedDescent
@@ -111,8 +112,10 @@ class Frobenius(Loss):
             return CoupledDescent(engine, objective, solver)
         if engine.is_sparsely_observed and not objective.penalties:
             return ObservedDescent(engine, objective, solver)
-        kind = TwoPrecisions if engine.gains_by_single_precision else ChainDescent
-        return kind(engine, objective, solver)
+        if engine.gains_by_single_precision:
+            return TwoPrecisions(engine, objective, solver)
+        is_simple = engine.one_array is not None and isinstance(solver, HALS) and not objective.penalties
+        return (SmallDescent if is_simple else ChainDescent)(engine, objective, solver)
 
     def weighted_descent(self, engine: Engine, solver: Solver, layers: Layers) -> WeightedDescent:
         return WeightedDescent(engine, solver, layers)

@@ -16,15 +16,18 @@ PASSES = 3
 
 @dataclass(frozen=True)
 class ObservedStep:
-    """Some rows, each fitted to what was seen of it by features that have a row for each column of X."""
+    """Some rows, each fitted to what was seen of it by features that have a row for each column of X.
+
+    Where there are arrays of two kinds, the second one says which entries of the rows stay still.
+    """
 
     features: Array
     nonnegative: bool
 
     def __call__(self, X_b: HoledSparse, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         """Make passes over the entries of their codes."""
-        H = np.array(rows[0], order="C")
-        sums = descend_observed(X_b.X, X_b.weights, self.features, H, PASSES, self.nonnegative)
+        H, *still = np.array(rows[0], order="C"), *rows[1:]
+        sums = descend_observed(X_b.X, X_b.weights, self.features, H, PASSES, self.nonnegative, *still)
         return (H,), (np.array(sums),)
 
 
@@ -58,8 +61,9 @@ class ObservedDescent(ChainDescent):
         """Z_1, column by column, and the loss there."""
         A = chain.above(0)
         codes = codes if A is None else codes @ A.astype(codes.dtype, copy=False)
+        still = () if chain.fixed is None else (np.ascontiguousarray(chain.fixed.mask(len(chain.factors[0])).T),)
         columns, optimality, misfit = self._fitted(
-            self.engine.transposed(), chain.factors[0].T, codes, nonnegative=chain.nonnegative
+            self.engine.transposed(), chain.factors[0].T, codes, *still, nonnegative=chain.nonnegative
         )
         return chain.with_factor(0, columns.T.astype(np.float64)), optimality, 0.5 * (misfit + self.engine.scatter)
 
@@ -68,9 +72,11 @@ class ObservedDescent(ChainDescent):
         chain, optimality = self.update_factors(chain, stats, MOST_INNER, lowest=1)
         return chain, optimality, self.objective.value(chain, stats)
 
-    def _fitted(self, engine: Engine, rows: Array, features: Array, *, nonnegative: bool) -> tuple[Array, float, float]:
+    def _fitted(
+        self, engine: Engine, rows: Array, features: Array, *still: Array, nonnegative: bool
+    ) -> tuple[Array, float, float]:
         """Rows moved towards their optimum, how far from it they were, and their misfit."""
         features = np.ascontiguousarray(features, dtype=engine.dtype)
         step = ObservedStep(features, nonnegative)
-        (new,), ((violation, size, misfit),) = engine.sweep((rows.astype(engine.dtype, copy=False),), step)
+        (new,), ((violation, size, misfit),) = engine.sweep((rows.astype(engine.dtype, copy=False), *still), step)
         return new, relative(violation, size), float(misfit)

@@ -9,8 +9,9 @@ from numpy.random import RandomState
 
 from deepnmf.arrays import Array
 from deepnmf.engines import Engine
-from deepnmf.objective import Activation, Chain, Objective
+from deepnmf.objective import Activation, Chain, FixedEntries, Objective
 from deepnmf.objective.chain import inverse_norms
+from deepnmf.solvers.known_components import start_around
 from deepnmf.solvers.loop import History, OnSweep, Run, minimize
 from deepnmf.solvers.losses import FROBENIUS, Loss
 from deepnmf.solvers.starts import nonnegative_start
@@ -35,6 +36,7 @@ class LayerwisePlan:
     run: Run
     on_sweep: OnSweep | None = None
     loss: Loss = FROBENIUS
+    negligible: float = 0.0  # see `minimize`
 
     @classmethod
     def of_nonnegative_layers(cls, init: str, rng: RandomState, max_iter: int, tol: float, run: Run) -> "LayerwisePlan":
@@ -49,22 +51,25 @@ class LayerwisePlan:
         objective: Objective,
         number: int,
         begun: Array | None = None,
+        fixed: FixedEntries | None = None,
     ) -> tuple[Array, Array, History]:
         """Fit one layer, from a factor that was begun where there is one: its codes, its factor and how it went."""
         descent = self.loss.descent(engine, objective, self.solver)
         if begun is not None:
-            codes, chain = self.encoded(engine, begun, theta, objective), Chain.of([begun], [theta], self.nonnegative)
+            chain = Chain.of([begun], [theta], self.nonnegative, fixed)
+            codes = self.encoded(engine, chain.factors[0], theta, objective)
         elif engine.is_complete:
-            codes, Z = self.start(engine, rank)
-            chain = Chain.of([Z], [theta], self.nonnegative)
+            codes, Z = self.started(engine, rank, fixed)
+            chain = Chain.of([Z], [theta], self.nonnegative, fixed)
         else:
-            codes, chain = self._begun_on_filled_rows(engine.filled(), rank, theta, objective)
+            codes, chain = self._begun_on_filled_rows(engine.filled(), rank, theta, objective, fixed)
         state, history = minimize(
             descent.advance,
             descent.start(codes, chain, refined=begun is not None),
             max_iter=self.max_iter,
             tol=self.tol,
             run=self.run,
+            negligible=self.negligible,
             stage=f"layer {number}",
             on_sweep=self.on_sweep,
             finer=descent.finer,
@@ -72,17 +77,22 @@ class LayerwisePlan:
         state, history = self.loss.settled(descent, state, history)
         return state.codes, state.chain.factors[0], history
 
+    def started(self, engine: Engine, rank: int, fixed: FixedEntries | None) -> tuple[Array, Array]:
+        """Codes and factor to begin with, around components that are fixed."""
+        codes, Z = self.start(engine, rank)
+        return (codes, Z) if fixed is None else start_around(fixed, codes, Z)
+
     def encoded(self, rows: Engine, Z: Array, theta: float, objective: Objective) -> Array:
         """The best codes of a layer whose factor is known."""
         chain = Chain.of([Z], [theta])
         return self.loss.encode(rows, chain.decoder(), objective.code_penalty(chain))
 
     def _begun_on_filled_rows(
-        self, filled: Engine, rank: int, theta: float, objective: Objective
+        self, filled: Engine, rank: int, theta: float, objective: Objective, fixed: FixedEntries | None
     ) -> tuple[Array, Chain]:
         """The start for rows with holes, and a few sweeps: otherwise what it has in the holes would be believed."""
-        codes, Z = self.start(filled, rank)
-        chain = Chain.of([Z], [theta], self.nonnegative)
+        codes, Z = self.started(filled, rank, fixed)
+        chain = Chain.of([Z], [theta], self.nonnegative, fixed)
         descent = self.loss.descent(filled, objective, self.solver)
         state, _ = minimize(
             descent.advance,
@@ -117,13 +127,14 @@ def pretrain(
     given: Sequence[Array] = (),
     begun: Sequence[Array] = (),
     activation: Activation | None = None,
+    fixed: FixedEntries | None = None,
 ) -> Stack:
     """Fit the layers in turn; those whose factor is given are not trained, those begun go on from theirs.
 
     What feeds a layer is the codes below, each in units of what it adds to the data, so that
     errors count there as they do in the data; the factor found for it is brought back to the chain's own scale.
     An activation f lies between the codes as the chain has them: f⁻¹ of them feeds the next layer, and the layer
-    below is brought into the scale for it first.
+    below is brought into the scale for it first. Entries of Z_1 may be fixed.
     """
     rows, factors = engine, []
     scale = np.ones(1)
@@ -133,7 +144,8 @@ def pretrain(
             codes, Z = plan.encoded(rows, given[layer] / scale, theta[layer], objectives[layer]), given[layer]
         else:
             factor = begun[layer] / scale if begun else None
-            codes, Z, history = plan.fit_layer(rows, size, theta[layer], objectives[layer], layer + 1, factor)
+            own = None if layer else fixed
+            codes, Z, history = plan.fit_layer(rows, size, theta[layer], objectives[layer], layer + 1, factor, own)
             Z = Z * scale
             unfinished = unfinished or history.stop_reason == "max_iter"
             if activation is not None and theta[layer] == 0 and layer + 1 < len(sizes):

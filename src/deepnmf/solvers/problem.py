@@ -185,6 +185,15 @@ class Problem(ABC):
         return None
 
     @property
+    def fixes_components(self) -> bool:
+        """Whether components may be given that stay as they are."""
+        return False
+
+    def n_lowest(self, n_features: int) -> int:
+        """The number of components of the first layer, where they may be given."""
+        raise TypeError(f"{type(self).__name__} has no components that may be given.")
+
+    @property
     def projects(self) -> bool:
         """Whether layers are linear maps of the data, so that a pseudo-inverse gives codes."""
         return False

@@ -4,11 +4,14 @@ Random numbers are drawn for features alone, and a row's codes are made of them 
 wherever it stands among the others.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 from scipy import linalg
 
 from deepnmf.arrays import Array
-from deepnmf.engines import Engine
+from deepnmf.engines import Block, Engine, Sums
 from deepnmf.objective import Chain, CodePenalty
 from deepnmf.solvers.encoding import encode_rows
 from deepnmf.solvers.kmeans import kmeans_centers
@@ -86,6 +89,40 @@ def _nndsvd(U: Array, s: Array, Vt: Array) -> tuple[Array, Array]:
             scale = np.sqrt(s[k] * u_size * v_size)
             codes[:, k], factor[k] = scale * u / u_size, scale * v / v_size
     return codes, factor
+
+
+@dataclass(frozen=True)
+class BalancedStart:
+    """A start for the Kullback-Leibler divergence, from rows divided by the root of their sum.
+
+    Under this divergence deviations grow with the root of what is expected. In the singular vectors of the rows as they
+    are, those with large sums count too much.
+
+    Parameters
+    ----------
+    start : function
+        Makes codes and factor of the divided rows.
+    rows : array
+        The rows that the layer is fitted to.
+    """
+
+    start: Callable[[Engine, int], tuple[Array, Array]]
+    rows: Array
+
+    def __call__(self, engine: Engine, rank: int) -> tuple[Array, Array]:
+        (divided, roots), _ = engine.sweep((self.rows,), _divided)
+        codes, factor = self.start(engine.for_codes(divided), rank)
+        (codes,), _ = engine.sweep((codes, roots), _multiplied)
+        return codes, factor
+
+
+def _divided(X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:  # noqa: ARG001
+    roots = np.sqrt(rows[0].sum(axis=1, keepdims=True))
+    return (rows[0] / roots, roots), ()
+
+
+def _multiplied(X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:  # noqa: ARG001
+    return (rows[0] * rows[1],), ()
 
 
 def free_start(engine: Engine, rank: int, init: str, rng: np.random.RandomState) -> tuple[Array, Array]:

@@ -41,11 +41,6 @@ class SumOverRows(Protocol):
 Sum = TypeVar("Sum", bound=SumOverRows)
 
 
-def up_to(chain: Chain, layer: int) -> Chain:
-    """The chain that ends with a layer."""
-    return Chain(chain.factors[: layer + 1], chain.theta[: layer + 1], chain.nonnegative)
-
-
 @dataclass(frozen=True)
 class Layers:
     """The layers that explain the data, and what each one counts; their codes stand side by side."""
@@ -110,12 +105,12 @@ class WeightedDescent(ChainDescent):
         return super().start(stacked, chain, refined)
 
     def value(self, chain: Chain, stats: WeightedStatistics) -> float:
-        chains = (up_to(chain, layer) for layer in self.layers.own)
+        chains = (chain.up_to(layer) for layer in self.layers.own)
         values = (self.objective.value(one, own) for one, own in zip(chains, stats.each, strict=True))
         return float(np.dot(self.layers.positive, list(values)))
 
     def _update_codes(self, state: State, chain: Chain) -> tuple[tuple[Array, ...], Any, float]:
-        chains = [up_to(chain, layer) for layer in self.layers.own]
+        chains = [chain.up_to(layer) for layer in self.layers.own]
         steps = tuple(self.codes_step(state, one) for one in chains)
         out, self._spare = self._spare, None
         rows, sums = self.engine.sweep(self._rows(state), WeightedStep.of(steps, chains, self.engine.dtype), out)
@@ -133,23 +128,23 @@ class WeightedDescent(ChainDescent):
         """Update the factors, lowest first, each as the top factor of a chain."""
         optimality = 0.0
         for layer, seen in enumerate(self.layers.added_up(chain, stats.each)[lowest:], lowest):
-            moved, own = super().update_factors(up_to(chain, layer), seen, most_inner, lowest=layer)
+            moved, own = super().update_factors(chain.up_to(layer), seen, most_inner, lowest=layer)
             chain, optimality = chain.with_factor(layer, moved.factors[-1]), max(optimality, own)
         return chain, optimality
 
     def residual(self, codes: Array, chain: Chain) -> float:
         """The largest relative projected gradient among codes and factors, with one pass over X."""
         dtype = self.engine.dtype
-        chains = [up_to(chain, layer) for layer in self.layers.own]
+        chains = [chain.up_to(layer) for layer in self.layers.own]
         decoders = [one.decoder() for one in chains]
         steps = tuple(GradientStep(D.astype(dtype), (D @ D.T).astype(dtype), 0.0) for D in decoders)
         _, sums = self.engine.sweep((codes,), WeightedStep.of(steps, chains, dtype))
         stats, worst = self._statistics(sums)
         for layer, seen in enumerate(self.layers.added_up(chain, stats.each)):
-            below = up_to(chain, layer)
+            below = chain.up_to(layer)
             problem, Z = self.objective.block(below, layer, seen, 1), chain.factors[layer]
             if chain.nonnegative:
-                violation = squared_violation(Z, problem.gradient(Z))
+                violation = squared_violation(Z, chain.at_learned_entries(layer, problem.gradient(Z)))
             else:
                 violation = self.free_factor(below, layer, seen).violation
             worst = max(worst, relative(violation, inner(problem.linear, problem.linear)))

@@ -20,7 +20,7 @@ from deepnmf.solvers.divergence_state import DivergenceState
 from deepnmf.solvers.divergence_steps import CoordinateStep, InDouble, MultiplicativeStep, RowsProblem, relative
 from deepnmf.solvers.expected_counts import Counts, Ratios, expected_factor, multiplied, relative_violation
 from deepnmf.solvers.pass_sweeps import BOLD, Pass, PassSweeps
-from deepnmf.solvers.weighted_layers import Layers, side_by_side, up_to
+from deepnmf.solvers.weighted_layers import Layers, side_by_side
 
 
 class WeightedPasses(PassSweeps):
@@ -80,25 +80,25 @@ class WeightedPasses(PassSweeps):
         return found, loss, optimality
 
     def _problems(self, chain: Chain) -> list[RowsProblem]:
-        return [self._problem(up_to(chain, layer)) for layer in self.layers.own]
+        return [self._problem(chain.up_to(layer)) for layer in self.layers.own]
 
     def _moved(self, chain: Chain, layer: int | None, sums: Any, bold: bool) -> tuple[Chain, float]:
         seen, worst = self.layers.added_up(chain, sums), 0.0
         if layer is not None:
-            below, exponent = up_to(chain, layer), BOLD if bold else None
+            below, exponent = chain.up_to(layer), BOLD if bold else None
             moved, worst = multiplied(below, layer, seen[layer], self.divergence, self.penalty, exponent)
             return chain.with_factor(layer, moved.factors[-1]), worst
-        pulls = [own.pull(up_to(chain, layer), layer) for layer, own in enumerate(seen)]
+        pulls = [own.pull(chain.up_to(layer), layer) for layer, own in enumerate(seen)]
         for place, (own, pull) in enumerate(zip(seen, pulls, strict=True)):
-            push = own.push(up_to(chain, place), place)
-            Z, violation = expected_factor(chain.factors[place], pull, push, self.penalty)
+            push = own.push(chain.up_to(place), place)
+            Z, violation = expected_factor(chain, place, pull, push, self.penalty)
             chain, worst = chain.with_factor(place, Z), max(worst, violation)
         return chain, worst
 
     def residual(self, codes: Array, chain: Chain) -> float:
         """The largest relative violation of the optimality conditions, with one pass over X."""
         problems = [
-            RowsProblem.of(up_to(chain, layer).decoder(), self.divergence, 0.0, 0.0, np.float64)
+            RowsProblem.of(chain.up_to(layer).decoder(), self.divergence, 0.0, 0.0, np.float64)
             for layer in self.layers.own
         ]
         if self.divergence.is_kl:
@@ -108,11 +108,12 @@ class WeightedPasses(PassSweeps):
             steps = tuple(MultiplicativeStep(problem, moves=False) for problem in problems)
             found, _, worst = self._ratios(self.engine.sweep((codes,), InDouble(SideBySide(steps)))[1])
         for layer, own in enumerate(self.layers.added_up(chain, found)):
-            below = up_to(chain, layer)
+            below = chain.up_to(layer)
             pull, push = own.pull(below, layer), own.push(below, layer)
             Z = chain.factors[layer]
             totals = (Z * pull).sum(axis=1, keepdims=True)
-            worst = max(worst, relative_violation(Z, push - pull, push, totals))
+            slope = chain.at_learned_entries(layer, push - pull)
+            worst = max(worst, relative_violation(Z, slope, push, totals))
         return worst
 
 
