@@ -69,9 +69,9 @@ class HiddenEntries(Splits):
 class HiddenInArray(HiddenEntries):
     """An array in which NaN marks what was not observed, and what is hidden too."""
 
-    def __init__(self, X: Array, seeds: list[int], weight: Array | None = None) -> None:
+    def __init__(self, X: Array, seeds: list[int], dtype: Any = None, weight: Array | None = None) -> None:
         self.weight = weight
-        super().__init__(X, seeds)
+        super().__init__(X, seeds, dtype)
         if weight is not None:
             self.weight = weight.astype(self.dtype, copy=False)
 

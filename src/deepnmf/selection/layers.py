@@ -46,7 +46,8 @@ def select_layers(
 
     The size of the first layer: a tenth of the entries of X is hidden, models of one layer are fitted to the others,
     and the smallest size is chosen whose error at the hidden entries exceeds the smallest error by at most one standard
-    error of the difference. The same entries are hidden from all sizes, and these fits are made in single precision.
+    error of the difference. The same entries are hidden from all sizes, and with squared error these fits
+    are made in single precision.
 
     The size of a layer above is chosen in the same way from the codes of the layer below, with the Kullback-Leibler
     divergence and columns at unit root mean square, as in the loss of `DeepNMF`. Errors in X cannot tell it: a linear
