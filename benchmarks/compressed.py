@@ -14,8 +14,8 @@ from sklearn.decomposition._nmf import _initialize_nmf
 from deepnmf.engines import Block, RowsInMemory, Workers
 from deepnmf.engines.blocks import Sizes
 from deepnmf.objective import Chain, Objective
-from deepnmf.solvers import SOLVERS
 from deepnmf.solvers.losses import FROBENIUS
+from deepnmf.solvers.steps import SOLVERS
 
 REPEATS = 5
 WARM_UPS = (0, 10, 20, 40)

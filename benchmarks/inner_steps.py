@@ -15,8 +15,9 @@ from sklearn.decomposition._nmf import _initialize_nmf
 from deepnmf import DeepNSNMF, SparseDeepNMF
 from deepnmf.engines import RowsInMemory, Workers
 from deepnmf.objective import Chain, Objective
-from deepnmf.solvers import SOLVERS, descent
+from deepnmf.solvers import descent
 from deepnmf.solvers.losses import FROBENIUS
+from deepnmf.solvers.steps import SOLVERS
 
 RUN = {"random_state": 0, "tol": 0, "max_iter": 10**6}
 MODELS = (

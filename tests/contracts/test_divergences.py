@@ -16,11 +16,11 @@ from deepnmf.engines import RowsInMemory, Workers, make_engine, row_source
 from deepnmf.engines.observed import holed
 from deepnmf.objective import Chain, ElasticNet, Objective, Statistics
 from deepnmf.objective.divergences import EPSILON, FREE, Divergence, penalty_value
-from deepnmf.solvers import Run, minimize
 from deepnmf.solvers.checkpoints import packed, unpacked
 from deepnmf.solvers.count_batches import CountMemory, learn_count_batch
 from deepnmf.solvers.divergence_descent import DivergenceDescent
 from deepnmf.solvers.divergence_encoding import TOLERANCE, divergence_of, divergence_residual, encode_by_divergence
+from deepnmf.solvers.loop import Run, minimize
 from deepnmf.solvers.pass_sweeps import PassSweeps
 from reference import divergence as reference
 

@@ -25,7 +25,7 @@ from deepnmf import (
     SemiNMF,
     SparseDeepNMF,
 )
-from deepnmf.models import fixed_components
+from deepnmf.models import known_components
 from deepnmf.solvers import checkpoints
 
 pytestmark = [
@@ -91,7 +91,7 @@ def test_fixed_entries_stay_and_the_loss_never_rises(model, F):
 
 
 def test_a_refusal_names_the_models_that_take_fixed_components():
-    named = fixed_components.TAKING.replace(" and ", ", ").split(", ")
+    named = known_components.TAKING.replace(" and ", ", ").split(", ")
     assert {type(model).__name__ for model in SMALL if model._problem().fixes_components} == set(named)
 
 

@@ -9,7 +9,8 @@ import pytest
 from catalogue import data
 from deepnmf.engines import RowsInMemory, Workers
 from deepnmf.objective import Chain, Objective
-from deepnmf.solvers import SOLVERS, ChainDescent
+from deepnmf.solvers.descent import ChainDescent
+from deepnmf.solvers.steps import SOLVERS
 
 
 class CountedBlock:

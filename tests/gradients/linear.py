@@ -6,6 +6,7 @@ from deepnmf.objective import (
     Chain,
     ElasticNet,
     GraphPenalty,
+    Guide,
     Objective,
     RidgeCodes,
     SquaredL1Codes,
@@ -19,6 +20,7 @@ from deepnmf.objective.graphs import ClassMeans, EdgeGraph, FisherScatter, Label
 from gradients.case import Case
 
 N, P, MU, LAM = 8, 6, (0.3, 0.2, 0.1), 0.4
+TARGETS = np.array([[1, 2, np.nan, 0, 3, 1], [np.nan] * P, [0, 1, 1, np.nan, 0, 5]])
 CLASSES = ClassMeans(np.arange(N) % 3 - 1)
 GRAPHS = {
     "labels": LabelGraph(CLASSES),
@@ -38,6 +40,7 @@ def penalties(depth):
         "the same with rows of the top factor": (TopScaleSquaredL1Codes((LAM,) * depth),),
         "ridge of codes": (RidgeCodes(LAM),),
         "elastic net": (ElasticNet(0.1, 0.2, 0.3, 0.4),),
+        **{f"guide of layer {layer}": (Guide.of(layer, TARGETS, 0.7),) for layer in range(depth)},
         **{
             f"graph of {name} on layer {layer}": (GraphPenalty(graph, 0.3, layer),)
             for name, graph in GRAPHS.items()

@@ -11,24 +11,15 @@ from deepnmf.cli import model_choice
 from deepnmf.cli.destinations import check_file
 from deepnmf.cli.exits import CommandError, ExitCode, error_handling
 from deepnmf.cli.options import (
-    Columns,
     DataSource,
     Debug,
-    Drop,
-    Input,
     Json,
-    Key,
-    Labels,
     Loss,
-    Names,
-    Ngrams,
     Overwrite,
     Quiet,
-    Scale,
     Seed,
     Settings,
-    Size,
-    StopWords,
+    reads_data,
 )
 from deepnmf.cli.output import Messages, messages_for
 from deepnmf.cli.result_writer import atomic_file
@@ -47,8 +38,8 @@ CAPTIONS = (
 COLUMNS = ("layer", "size", "excess/±", "stability", "explained", "dead", "copies", "")
 
 
+@reads_data
 def choose(
-    input: Input,
     model: Annotated[
         str | None, typer.Option(help="A model listed by: deepnmf models. By default that of deepnmf fit.")
     ] = None,
@@ -62,15 +53,8 @@ def choose(
         Path | None,
         typer.Option("--output", "-o", help="File for the plot; by default deepnmf-NAME-sizes.png for an input NAME."),
     ] = None,
-    labels: Labels = None,
-    names: Names = None,
-    key: Key = None,
-    size: Size = None,
-    scale: Scale = None,
-    columns: Columns = None,
-    drop: Drop = None,
-    stop_words: StopWords = None,
-    ngrams: Ngrams = None,
+    *,
+    source: DataSource,
     seed: Seed = 0,
     checkpoint: Annotated[
         Path | None, typer.Option(help="Checkpoint file; the same command resumes an interrupted search from it.")
@@ -82,13 +66,12 @@ def choose(
 ) -> None:
     """Choose the sizes of the layers by predictions of hidden entries, and print the command that fits the choice."""
     messages = messages_for(json, quiet)
-    plot = output or Path(f"deepnmf-{input.resolve().stem}-sizes.png")
+    plot = output or Path(f"deepnmf-{source.stem}-sizes.png")
     with error_handling(messages, debug):
         _check_suffix(plot)
         check_file(plot, overwrite)
         sizes = model_choice.parse_layers(candidates, "--candidates")
         chosen = model_choice.add_loss(model_choice.parse_settings(settings or []), loss)
-        source = DataSource(input, labels, names, key, size, scale, columns, drop, stop_words, ngrams)
         data, _ = source.read(messages)
         name = model or model_choice.default_model(data, chosen)
         unfitted = model_choice.build_model(model_choice.model_class(name), (1,), chosen, seed)

@@ -11,24 +11,15 @@ from deepnmf.cli import model_choice
 from deepnmf.cli.destinations import check_folder
 from deepnmf.cli.exits import CommandError, ExitCode, error_handling
 from deepnmf.cli.options import (
-    Columns,
     DataSource,
     Debug,
-    Drop,
-    Input,
     Json,
-    Key,
-    Labels,
     Loss,
-    Names,
-    Ngrams,
     Overwrite,
     Quiet,
-    Scale,
     Seed,
     Settings,
-    Size,
-    StopWords,
+    reads_data,
 )
 from deepnmf.cli.output import Messages, messages_for, print_layers
 from deepnmf.cli.result_writer import atomic_folder, write_json, write_table
@@ -42,8 +33,8 @@ if TYPE_CHECKING:
 PAGE, SCORES, SETTINGS = "comparison.html", "scores.csv", "settings.json"
 
 
+@reads_data
 def compare(
-    input: Input,
     models: Annotated[
         str, typer.Option(help="Models listed by: deepnmf models, separated by commas.")
     ] = "nmf,deep-nmf,deep-nsnmf,deep-semi-nmf",
@@ -62,15 +53,8 @@ def compare(
             "--output", "-o", help="Folder for the results; by default deepnmf-NAME-compared for an input NAME."
         ),
     ] = None,
-    labels: Labels = None,
-    names: Names = None,
-    key: Key = None,
-    size: Size = None,
-    scale: Scale = None,
-    columns: Columns = None,
-    drop: Drop = None,
-    stop_words: StopWords = None,
-    ngrams: Ngrams = None,
+    *,
+    source: DataSource,
     seed: Seed = 0,
     overwrite: Overwrite = False,
     json: Json = False,
@@ -79,15 +63,13 @@ def compare(
 ) -> None:
     """Fit several models to the same data, and compare their layers in a table and on a page."""
     messages = messages_for(json, quiet)
-    folder = output or Path(f"deepnmf-{input.resolve().stem}-compared")
+    folder = output or Path(f"deepnmf-{source.stem}-compared")
     with error_handling(messages, debug):
         check_folder(folder, overwrite)
         sizes = model_choice.parse_layers(layers)
         chosen = model_choice.add_loss(model_choice.parse_settings(settings or []), loss)
         classes = _classes(models, chosen)
-        data, scaling = DataSource(input, labels, names, key, size, scale, columns, drop, stop_words, ngrams).read(
-            messages
-        )
+        data, scaling = source.read(messages)
         sizes = sizes or model_choice.default_layers(data)
         unfitted = [model_choice.build_model(cls, sizes, _own_settings(cls, chosen), seed) for cls in classes]
         _report_losses(unfitted, chosen, data, messages)

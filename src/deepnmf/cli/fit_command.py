@@ -10,26 +10,17 @@ from deepnmf.cli.destinations import check_checkpoint, check_folder
 from deepnmf.cli.exits import CommandError, ExitCode, error_handling
 from deepnmf.cli.known_components import check_takes_components, read_known_components
 from deepnmf.cli.options import (
-    Columns,
     DataSource,
     Debug,
-    Drop,
-    Input,
     Json,
-    Key,
-    Labels,
     Loss,
-    Names,
-    Ngrams,
     Overwrite,
     Quiet,
     SampleShape,
-    Scale,
     Seed,
     Settings,
-    Size,
-    StopWords,
     parse_size,
+    reads_data,
 )
 from deepnmf.cli.output import Messages, messages_for, print_findings, print_layers
 from deepnmf.cli.result_writer import atomic_folder
@@ -56,8 +47,8 @@ Codes = Annotated[
 ]
 
 
+@reads_data
 def fit(
-    input: Input,
     model: Annotated[
         str | None, typer.Option(help="A model listed by: deepnmf models. By default chosen from the data.")
     ] = None,
@@ -81,15 +72,8 @@ def fit(
             "the others are learned around them. An empty cell is learned.",
         ),
     ] = None,
-    labels: Labels = None,
-    names: Names = None,
-    key: Key = None,
-    size: Size = None,
-    scale: Scale = None,
-    columns: Columns = None,
-    drop: Drop = None,
-    stop_words: StopWords = None,
-    ngrams: Ngrams = None,
+    *,
+    source: DataSource,
     sample_shape: SampleShape = None,
     seed: Seed = 0,
     codes: Codes = None,
@@ -104,16 +88,15 @@ def fit(
 ) -> None:
     """Fit a model to a file or folder, and write the model, the codes of every layer, the losses and a report."""
     messages = messages_for(json, quiet)
-    folder = output or Path(f"deepnmf-{input.resolve().stem}")
+    folder = output or Path(f"deepnmf-{source.stem}")
     with error_handling(messages, debug):
         check_folder(folder, overwrite)
         if checkpoint is not None:
             check_checkpoint(checkpoint, folder)
-        suffix = _suffix(codes, input)
+        suffix = _suffix(codes, source.path)
         chosen = model_choice.add_loss(model_choice.parse_settings(settings or []), loss)
         choice = _ModelChoice(model, model_choice.parse_layers(layers), chosen, seed)
         scene = parse_size(sample_shape, "--sample-shape")
-        source = DataSource(input, labels, names, key, size, scale, columns, drop, stop_words, ngrams)
         data, scaling = source.read(messages)
         check_scene(scene, data)
         known = None if fixed is None else read_known_components(fixed, data, scaling)

@@ -37,7 +37,7 @@ def read_known_components(path: Path, data: "Dataset", scaling: "Scaling") -> "A
 
 def check_takes_components(model: Any) -> None:
     """Refuse a model whose components cannot be given."""
-    from deepnmf.models.fixed_components import TAKING
+    from deepnmf.models.known_components import TAKING
 
     if "fixed_components" not in inspect.signature(model.fit).parameters:
         raise CommandError(f"{type(model).__name__} has no fixed components: --fixed is for {TAKING}.", ExitCode.USAGE)

@@ -1,6 +1,9 @@
 """Options that several commands share, and the input that they describe."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -116,16 +119,21 @@ def parse_size(text: str | None, option: str = "--size") -> tuple[int, int] | No
 class DataSource:
     """An input and the options that describe it."""
 
-    path: Path
-    labels: str | None = None
-    names: str | None = None
-    key: str | None = None
-    size: str | None = None
-    scale: str | None = "none"
-    columns: str | None = None
-    drop: str | None = None
-    stop_words: str | None = None
-    ngrams: int | None = None
+    path: Input
+    labels: Labels = None
+    names: Names = None
+    key: Key = None
+    size: Size = None
+    scale: Scale = None
+    columns: Columns = None
+    drop: Drop = None
+    stop_words: StopWords = None
+    ngrams: Ngrams = None
+
+    @property
+    def stem(self) -> str:
+        """The name of the input, by which results are called."""
+        return self.path.resolve().stem
 
     def check(self) -> None:
         """Check the options before anything is read."""
@@ -162,6 +170,25 @@ class DataSource:
             data = read(self.path, **options, size=parse_size(self.size), like=like, on_bytes=on_bytes)
         messages.info(data.description)
         return data
+
+
+def reads_data(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of `DataSource` in place of its parameter `source`."""
+    options = signature(DataSource).parameters.values()
+    parameters = [
+        one.replace(kind=Parameter.KEYWORD_ONLY)
+        for own in signature(command).parameters.values()
+        for one in (options if own.name == "source" else [own])
+    ]
+
+    @wraps(command)
+    def with_source(**values: Any) -> None:
+        source = DataSource(**{option.name: values.pop(option.name) for option in options})
+        command(source=source, **values)
+
+    with_source.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    with_source.__annotations__ = {one.name: one.annotation for one in parameters}
+    return with_source
 
 
 def _listed(text: str | None) -> tuple[str, ...] | None:

@@ -5,11 +5,12 @@ from typing import ClassVar, Literal, Self
 from deepnmf.arrays import Array, Matrix
 from deepnmf.models.factorization import Factorization
 from deepnmf.models.input_data import EntryWeight
+from deepnmf.models.known_components import GivenComponents
 from deepnmf.models.parameters import COUNT, Constraints, Init, RandomStateLike, one_of
 from deepnmf.models.run_control import RunControl
-from deepnmf.solvers import OnSweep
 from deepnmf.solvers.chain_problem import ChainProblem
 from deepnmf.solvers.learned import TiedChain
+from deepnmf.solvers.loop import OnSweep
 
 
 class CNMF(Factorization):
@@ -124,7 +125,7 @@ class CNMF(Factorization):
         """
         given = (X, y, entry_weight, fixed_components, factors)
         control = RunControl(on_sweep, checkpoint, checkpoint_seconds, given)
-        return self._fit(X, self._start(factors), control, entry_weight, fixed_components, labels=y)
+        return self._fit(X, self._start(factors), control, entry_weight, GivenComponents(fixed_components), labels=y)
 
     def _problem(self) -> ChainProblem:
         return ChainProblem(

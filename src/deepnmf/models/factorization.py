@@ -16,14 +16,20 @@ from deepnmf.checks import FLOATS, as_matrices, layer_index
 from deepnmf.engines import Engine, Workers
 from deepnmf.engines.choice import check_batch, in_units
 from deepnmf.masks import check_unmasked
-from deepnmf.models.fixed_components import checked_components, components_of_batches
 from deepnmf.models.hierarchy import LayerShares, LayerSummaries, layer_shares, share_of_squares
 from deepnmf.models.input_data import EntryWeight, Observed, observed, rows, validated
+from deepnmf.models.known_components import (
+    GUIDE_WEIGHT,
+    NOTHING_GIVEN,
+    GivenComponents,
+    Guides,
+    components_of_batches,
+)
 from deepnmf.models.parameters import Constraints, complete, offered_if
 from deepnmf.models.run_control import RunControl, fitting
 from deepnmf.models.saving import input_names, save
 from deepnmf.objective import Known
-from deepnmf.solvers import OnSweep, Run
+from deepnmf.solvers.loop import OnSweep, Run
 from deepnmf.solvers.problem import Fit, Problem, Start
 
 
@@ -66,6 +72,8 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         *,
         entry_weight: EntryWeight = None,
         fixed_components: Array | None = None,
+        guide: Guides = None,
+        guide_weight: float = GUIDE_WEIGHT,
         factors: Sequence[Array] | None = None,
         codes: Array | None = None,
         on_sweep: OnSweep | None = None,
@@ -81,15 +89,17 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
             What is known of the samples, for models that learn from it, see there; ignored by the others.
         {entry_weight}
         {fixed_components}
+        {guide}
         {factors}
         {codes}
         {run_control}
 
         {returns_self}
         """
-        given = (X, y, entry_weight, fixed_components, factors, codes)
+        given = (X, y, entry_weight, fixed_components, guide, guide_weight, factors, codes)
         control = RunControl(on_sweep, checkpoint, checkpoint_seconds, given)
-        return self._fit(X, self._start(factors, codes), control, entry_weight, fixed_components, labels=y)
+        components = GivenComponents(fixed_components, guide, guide_weight)
+        return self._fit(X, self._start(factors, codes), control, entry_weight, components, labels=y)
 
     def _start(self, factors: Sequence[Array] | None = None, codes: Array | None = None) -> Start:
         """What is given to start from, or the fit before."""
@@ -103,18 +113,18 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         start: Start,
         control: RunControl,
         entry_weight: EntryWeight = None,
-        fixed_components: Array | None = None,
+        components: GivenComponents = NOTHING_GIVEN,
         **known: Any,
     ) -> Self:
         with fitting(self, control) as run:
             problem, whom = self._problem(), type(self).__name__
             data = observed(self, problem, X, entry_weight, reset=True)
             problem.check(data.X, start, whom)
-            fixed = checked_components(self, problem, fixed_components, data.X.shape[1])
+            known |= components.checked(self, problem, data.X.shape[1])
             with Workers() as workers:  # scikit-learn's neighbors limit BLAS too: only within our limit is that undone
                 engine = rows(problem, data, workers, whom)
                 run.unit, run.degree = engine.unit, problem.degree
-                bound = problem.bind(engine, Known(in_units(data.X, engine.unit), fixed=fixed, **known), start)
+                bound = problem.bind(engine, Known(in_units(data.X, engine.unit), **known), start)
                 fit = bound.fit(engine, start, run)
                 self._keep(fit, run)
                 if len(self.factors_) > 1:
@@ -170,7 +180,7 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         (1797, 16)
         """
         if not hasattr(self, "factors_"):
-            self._fit(X, self._start(), RunControl.of_batch(X), fixed_components=fixed_components)
+            self._fit(X, self._start(), RunControl.of_batch(X), components=GivenComponents(fixed_components))
             self.n_samples_seen_ = self.codes_[-1].shape[0]
             return self
         self._validate_params()

@@ -17,7 +17,7 @@ from deepnmf.models.parameters import (
     one_of,
 )
 from deepnmf.models.run_control import RunControl
-from deepnmf.solvers import OnSweep
+from deepnmf.solvers.loop import OnSweep
 from deepnmf.solvers.problem import Layerwise
 from deepnmf.solvers.two_sided_problem import LearnedTwoSided, TwoSidedProblem
 

@@ -11,13 +11,14 @@ from deepnmf.engines import has_holes
 from deepnmf.masks import check_unmasked
 from deepnmf.models.factorization import Factorization
 from deepnmf.models.input_data import EntryWeight
+from deepnmf.models.known_components import GUIDE_WEIGHT, GivenComponents, Guides
 from deepnmf.models.parameters import COUNT, WEIGHT, Constraints, Init, RandomStateLike
 from deepnmf.models.run_control import RunControl
 from deepnmf.objective import GraphPenalty, Known, Penalty, UnresolvedPenalty
 from deepnmf.objective.graphs import EdgeGraph, symmetric
 from deepnmf.objective.neighbors import neighbor_graph
-from deepnmf.solvers import OnSweep
 from deepnmf.solvers.chain_problem import ChainProblem
+from deepnmf.solvers.loop import OnSweep
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,8 @@ class GNMF(Factorization):
         graph: Matrix | None = None,
         entry_weight: EntryWeight = None,
         fixed_components: Array | None = None,
+        guide: Guides = None,
+        guide_weight: float = GUIDE_WEIGHT,
         factors: Sequence[Array] | None = None,
         codes: Array | None = None,
         on_sweep: OnSweep | None = None,
@@ -132,6 +135,7 @@ class GNMF(Factorization):
         entry_weight : None, "stored", array or sparse matrix of the shape of X
             As in `NMF`. It needs a graph: neighbors are found among values that count alike.
         {fixed_components}
+        {guide}
         factors : sequence of one array, optional
             Z_1 to start from whatever `init` says. Required by ``init="custom"``.
         codes : array of shape (n_samples, n_components), optional
@@ -142,9 +146,10 @@ class GNMF(Factorization):
         """
         if entry_weight is not None and graph is None:
             raise ValueError("entry_weight needs a graph: neighbors are found only where all entries count alike.")
-        given = (X, graph, entry_weight, fixed_components, factors, codes)
+        given = (X, graph, entry_weight, fixed_components, guide, guide_weight, factors, codes)
         control = RunControl(on_sweep, checkpoint, checkpoint_seconds, given)
-        return self._fit(X, self._start(factors, codes), control, entry_weight, fixed_components, graph=graph)
+        known = GivenComponents(fixed_components, guide, guide_weight)
+        return self._fit(X, self._start(factors, codes), control, entry_weight, known, graph=graph)
 
     def _problem(self) -> ChainProblem:
         return ChainProblem(

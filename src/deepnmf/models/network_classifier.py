@@ -15,7 +15,7 @@ from deepnmf.models.factorization import Factorization
 from deepnmf.models.input_data import EntryWeight
 from deepnmf.models.parameters import offered_if
 from deepnmf.models.run_control import RunControl
-from deepnmf.solvers import OnSweep
+from deepnmf.solvers.loop import OnSweep
 from deepnmf.solvers.network_problem import LearnedNetwork
 
 ReadoutName = Literal["logistic", "head"]

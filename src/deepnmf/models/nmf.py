@@ -9,12 +9,13 @@ from deepnmf.arrays import Array, Matrix
 from deepnmf.masks import check_unmasked
 from deepnmf.models.factorization import Factorization
 from deepnmf.models.input_data import EntryWeight
+from deepnmf.models.known_components import GUIDE_WEIGHT, GivenComponents, Guides
 from deepnmf.models.parameters import COUNT, WEIGHT, Constraints, Init, RandomStateLike, between, one_of
 from deepnmf.models.run_control import RunControl
 from deepnmf.objective import ElasticNetPerEntry
-from deepnmf.solvers import OnSweep
 from deepnmf.solvers.chain_problem import ChainProblem
 from deepnmf.solvers.divergence_loss import loss_of
+from deepnmf.solvers.loop import OnSweep
 from deepnmf.solvers.losses import FROBENIUS
 from deepnmf.solvers.problem import Problem, Start
 
@@ -131,6 +132,8 @@ class NMF(Factorization):
         *,
         entry_weight: EntryWeight = None,
         fixed_components: Array | None = None,
+        guide: Guides = None,
+        guide_weight: float = GUIDE_WEIGHT,
         W: Array | None = None,
         H: Array | None = None,
         on_sweep: OnSweep | None = None,
@@ -146,6 +149,7 @@ class NMF(Factorization):
         y : ignored
         {entry_weight}
         {fixed_components}
+        {guide}
         W, H : arrays of shape (n_samples, n_components) and (n_components, n_features), optional
             Codes and features to start from, in scikit-learn's letters, for ``init="custom"``.
         {run_control}
@@ -162,11 +166,12 @@ class NMF(Factorization):
         if H is not None:
             check_unmasked(H, "H")
             H = check_array(H, input_name="NMF (input H)")
-        control = RunControl(on_sweep, checkpoint, checkpoint_seconds, (X, entry_weight, fixed_components, W, H))
+        given = (X, entry_weight, fixed_components, guide, guide_weight, W, H)
+        control = RunControl(on_sweep, checkpoint, checkpoint_seconds, given)
         start = self._start(None if H is None else [H], W)
         if self.init == "custom" and not start.warm:
             start = CustomStart(start.factors, start.codes)
-        return self._fit(X, start, control, entry_weight, fixed_components)
+        return self._fit(X, start, control, entry_weight, GivenComponents(fixed_components, guide, guide_weight))
 
     def _problem(self) -> ChainProblem:
         alpha_H = self.alpha_W if self.alpha_H == "same" else self.alpha_H

@@ -178,6 +178,16 @@ TEXTS = {
             layer counts them. NaN is an entry that is learned. Components with fixed entries keep the scale that they
             are given in, and penalties skip what is fixed. `fixed_components_` has them after the fit.
         """,
+    "guide": """
+        guide : array of shape (n_guided, n_features) or list of arrays, optional
+            Targets that pull components of the first layer, or of each layer, without fixing them: those after the
+            fixed ones, in this order. None in a list is a layer without targets, NaN an entry without one. Only the
+            direction of a target counts, and components come out with unit norm.
+        guide_weight : float, default=0.01
+            What a component pays that is orthogonal to its target, as a share of ½‖X‖²; in general this share times
+            half the squared distance between both at unit norm. Under Kullback-Leibler a target adds as many counts as
+            this share of all counts. 0 is no guide; a large weight approaches fixed components.
+        """,
     "factors": """
         factors : sequence of arrays, optional
             Z_1..Z_k to start from whatever `init` says, k at most the number of layers; layers above are

@@ -17,8 +17,8 @@ from sklearn.exceptions import ConvergenceWarning
 from deepnmf.engines import RowSource, is_on_cluster, row_source
 from deepnmf.masks import with_holes
 from deepnmf.models.hierarchy import HierarchyWarning, warning_text
-from deepnmf.solvers import OnSweep, Run
 from deepnmf.solvers.checkpoints import Checkpoints
+from deepnmf.solvers.loop import OnSweep, Run
 
 SAMPLED = 100  # rows of a file that speak for the rest: reading all of it again would take as long as a sweep
 

@@ -7,6 +7,7 @@ from deepnmf.objective.divergences import Divergence
 from deepnmf.objective.fixed_entries import FixedEntries
 from deepnmf.objective.gram import FactoredGram, FormedGram, Gram
 from deepnmf.objective.graph_penalties import GraphPenalty, Graphs
+from deepnmf.objective.guides import Guide
 from deepnmf.objective.linear import Objective
 from deepnmf.objective.penalties import (
     CodePenalty,
@@ -42,6 +43,7 @@ __all__ = [
     "Gram",
     "GraphPenalty",
     "Graphs",
+    "Guide",
     "Known",
     "KroneckerTerm",
     "LayerPenalty",

@@ -39,9 +39,10 @@ class Objective(Penalized):
         A, below = chain.above(layer), chain.below(layer)
         columns = len(K) if A is None else min(A.shape)
         linear = block_target(A, below, stats.M)
+        linear = linear - terms.l1 if terms.l1 else linear
         return Quadratic(
             left=left_gram(A, K, terms.gram),
-            linear=linear - terms.l1 if terms.l1 else linear,
+            linear=linear if terms.linear is None else linear + terms.linear,
             right=right_gram(below, columns, n_steps) if below else None,
             ridge=terms.ridge,
             row_sums=terms.row_sums,

@@ -41,6 +41,8 @@ class Known:
     graph: Matrix | None = None
     groups: Any = None
     fixed: Array | None = None  # known components, NaN where an entry is learned
+    guides: Sequence[Array | None] = ()  # targets for features of each layer, the lowest first; NaN is none
+    guide_weight: float = 0.0
 
 
 class UnresolvedPenalty(ABC):

@@ -37,8 +37,8 @@ class KroneckerTerm(NamedTuple):
 class FactorTerms:
     """What penalties add to the problem of a factor Z_l, X ≈ H A Z_l B.
 
-    ½ ridge ‖Z‖² + ½ Σ_k row_sums_k (Σ_j Z_kj)² + Σ ½<left Z right, Z> + l1 Σ Z, and what counts features in input
-    space: `top_gram` joins K = HᵀH in ½<AᵀKA Z BBᵀ, Z>, and `gram` joins AᵀKA there.
+    ½ ridge ‖Z‖² + ½ Σ_k row_sums_k (Σ_j Z_kj)² + Σ ½<left Z right, Z> + l1 Σ Z - <linear, Z>, and what counts features
+    in input space: `top_gram` joins K = HᵀH in ½<AᵀKA Z BBᵀ, Z>, and `gram` joins AᵀKA there.
     """
 
     top_gram: Array | None = None
@@ -47,6 +47,7 @@ class FactorTerms:
     row_sums: Array | None = None
     kronecker: tuple[KroneckerTerm, ...] = ()
     l1: float = 0.0
+    linear: Array | None = None
 
     @classmethod
     def sum_of(cls, terms: Sequence["FactorTerms"]) -> "FactorTerms":
@@ -58,6 +59,7 @@ class FactorTerms:
             row_sums=_sum([term.row_sums for term in terms]),
             kronecker=tuple(one for term in terms for one in term.kronecker),
             l1=sum(term.l1 for term in terms),
+            linear=_sum([term.linear for term in terms]),
         )
 
     def applied(self, Z: Array) -> Array:

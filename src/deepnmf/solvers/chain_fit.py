@@ -17,6 +17,7 @@ from deepnmf.objective import (
     Chain,
     CodePenalty,
     FixedEntries,
+    Guide,
     LayerPenalty,
     Objective,
 )
@@ -24,7 +25,8 @@ from deepnmf.objective.chain import inverse_norms
 from deepnmf.solvers.activated_descent import ActivatedDescent
 from deepnmf.solvers.code_scales import rms_scales, roots, scaled_below
 from deepnmf.solvers.descent import State
-from deepnmf.solvers.known_components import KnownComponents
+from deepnmf.solvers.guided_start import in_order_of, with_targets
+from deepnmf.solvers.known_components import KnownComponents, balanced_norm
 from deepnmf.solvers.learned import (
     ActivatedChain,
     GreedyChain,
@@ -36,7 +38,7 @@ from deepnmf.solvers.learned import (
 )
 from deepnmf.solvers.loop import History, Run, minimize
 from deepnmf.solvers.pretraining import LayerwisePlan, Stack, pretrain
-from deepnmf.solvers.problem import BoundProblem, Fit, Start
+from deepnmf.solvers.problem import BoundProblem, Fit, Layerwise, Start
 from deepnmf.solvers.starts import free_start, nonnegative_start, refitted
 from deepnmf.solvers.statistics import statistics
 from deepnmf.solvers.steps import Solver
@@ -61,6 +63,7 @@ class BoundChain(BoundProblem):
     layers: Layers | None  # that explain the data, where that is not the top layer alone
     labels: Any
     components: KnownComponents | None = None  # that are fixed
+    guides: Sequence[Guide] = ()  # that pull features, under squared error of the top layer as penalties
     penalty_units: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # of weights that were measured
 
     # ------------------------------------------------------------------------- weights of penalties
@@ -106,7 +109,7 @@ class BoundChain(BoundProblem):
         if self.layers is not None:
             return self, *self.weighted(engine, self.layers, codes, chain, run)
         descent = loss.descent(engine, bound.objective, self.solver)
-        first = descent.start(codes, chain, refined=start.warm or len(self.sizes) > 1 or self.measures)
+        first = descent.start(codes, chain, refined=start.warm or self.is_pretrained)
         state, history = loss.settled(descent, *self.tuned(descent.advance, first, run, finer=descent.finer))
         if len(self.sizes) == 1 and self.fills_lowest:  # nothing but codes was to be found
             state = replace(state, codes=bound.solved_codes(engine, state.chain, start))
@@ -116,7 +119,7 @@ class BoundChain(BoundProblem):
         self, engine: Engine, layers: Layers, codes: Array, chain: Chain, run: Run
     ) -> tuple[Any, History, float | None]:
         """Fine-tune a chain of which several layers explain the data; the state has codes of the top layer."""
-        descent = self.problem.loss.weighted_descent(engine, self.solver, layers)
+        descent = self.problem.loss.weighted_descent(engine, self.solver, layers, self.guides)
         state, history = self.tuned(descent.advance, descent.start(codes, chain, refined=True), run)
         certificate = descent.residual(state.codes, state.chain)
         return replace(state, codes=layers.top(state.codes, state.chain)), history, certificate
@@ -131,10 +134,18 @@ class BoundChain(BoundProblem):
         stack = self.pretrained(engine, start, run) if len(start.factors) < len(self.sizes) else None
         factors = start.factors if stack is None else stack.factors
         chain = Chain.of(factors, self.theta, self.problem.nonnegative, self.fixed)
+        if start.codes is None and stack is not None:
+            return self.guided(stack.codes, chain)
         if start.codes is None:
-            return self.solved_codes(engine, chain, start) if stack is None else stack.codes, chain
+            return self.solved_codes(engine, chain, start), chain
         codes = np.array(start.codes, dtype=engine.dtype, order="C")
         return codes, chain if self.problem.nonnegative else refitted(engine.filled(), codes, chain)
+
+    def guided(self, codes: Array, chain: Chain) -> tuple[Array, Chain]:
+        """The same start with features in the order of their guides."""
+        for guide in self.guides:
+            codes, chain = in_order_of(guide, codes, chain)
+        return codes, chain
 
     def in_units(self, start: Start, unit: float) -> Start:
         """A start for data divided by `unit`, in the precision that factors are learned in."""
@@ -179,11 +190,17 @@ class BoundChain(BoundProblem):
 
     # ---------------------------------------------------------------------------------- pre-training
 
+    @property
+    def is_pretrained(self) -> bool:
+        """Whether layers are fitted on their own before all terms of the objective count."""
+        return len(self.sizes) > 1 or self.measures or bool(self.guides)
+
     def pretrained(self, engine: Engine, start: Start, run: Run) -> Stack:
         """Fit the layers above the given ones in turn, each with its own penalties."""
         layerwise = self.problem.pretraining
-        is_pretrained = len(self.sizes) > 1 or self.measures
-        plan = self.plan(run, layerwise.max_iter if is_pretrained else 0, layerwise.tol)
+        if len(self.sizes) == 1 and self.guides:
+            layerwise = Layerwise(self.problem.max_iter, self.problem.tol)
+        plan = self.plan(run, layerwise.max_iter if self.is_pretrained else 0, layerwise.tol)
         if len(self.sizes) > 1 and not start.factors and not engine.is_complete:
             engine = self.completed(engine, plan)
         return self.stacked(engine, plan, given=start.factors)
@@ -202,7 +219,7 @@ class BoundChain(BoundProblem):
             self.layer_objectives,
             plan,
             activation=self.activation,
-            fixed=self.fixed,
+            fixed=with_targets(self.fixed, self.guides, balanced_norm(engine, self.sizes[0])),
             **start,
         )
 
@@ -257,18 +274,9 @@ class BoundChain(BoundProblem):
         penalties = self.code_penalties(chain)
         if self.components is None or self.problem.keeps_scale:
             return chain, codes, penalties
-        scales = self.given_scales(chain)
+        scales = self.components.chain_scales(chain)
         penalties = [_rescaled(penalty, scale) for penalty, scale in zip(penalties, scales, strict=True)]
         return chain.rescaled(scales), codes / scales[-1].astype(codes.dtype), penalties
-
-    def given_scales(self, chain: Chain) -> list[Array]:
-        """What codes of each layer are divided by then; smoothing commutes with one number alone."""
-        if self.components is None:
-            return [np.ones(len(Z)) for Z in chain.factors]
-        if any(chain.theta):
-            return [np.full(len(Z), self.components.scale[0]) for Z in chain.factors]
-        first, *others = (np.ones(len(Z)) for Z in chain.factors)
-        return [self.components.given_scales(first), *others]
 
     def with_given_components(self, learned: LinearChain) -> LinearChain:
         """What was learned, with the fixed components as they were given, to the bit."""

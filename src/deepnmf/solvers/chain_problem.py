@@ -15,6 +15,7 @@ from deepnmf.objective import (
     ACTIVATIONS,
     Chain,
     CodePenalty,
+    Guide,
     Known,
     LayerPenalty,
     Objective,
@@ -155,6 +156,15 @@ class ChainProblem(Problem):
         """Whether entries of Z_1 may be fixed: not below an activation, nor beside penalties where it has any sign."""
         return self.is_linear and (self.nonnegative or not self.penalties)
 
+    @property
+    def guides_components(self) -> bool:
+        """Whether features may be pulled towards targets: where sums over rows are all that factors need to know."""
+        if self.ties_classes or not (self.is_linear and self.fine_tuning):
+            return False
+        if self.loss is FROBENIUS and self.layer_weights is None:
+            return True
+        return not np.any(self.theta) and not self.penalties and self.loss.degree in (1, 2)
+
     # ------------------------------------------------------------------------------ before a fit
 
     def layer_sizes(self, n_features: int, factors: Sequence[Array] = ()) -> tuple[int, ...]:
@@ -165,9 +175,9 @@ class ChainProblem(Problem):
             return (len(factors[0]),)
         return (n_features,) if self.sizes is None or isinstance(self.sizes, str) else layer_sizes(self.sizes)
 
-    def n_lowest(self, n_features: int) -> int:
-        """The number of components of the first layer."""
-        return self.layer_sizes(n_features)[0]
+    def n_components(self, n_features: int) -> tuple[int, ...]:
+        """The numbers of components of the layers."""
+        return self.layer_sizes(n_features)
 
     def check(self, X: Matrix, start: Start, whom: str) -> None:
         """Refuse an output layer or a start that does not fit the data."""
@@ -204,7 +214,9 @@ class ChainProblem(Problem):
         penalties = resolved(self.penalties, known, depth)
         layers = [[share for penalty in penalties for share in penalty.of_layer(layer)] for layer in range(depth)]
         tuned = penalties if self.is_linear else [penalty.below_activation() for penalty in penalties]
-        objective = Objective(tuple(penalty.in_units(unit, self.loss.degree) for penalty in tuned))
+        in_units = [penalty.in_units(unit, self.loss.degree) for penalty in tuned]
+        guides = self.guides(known, engine)
+        objective = Objective((*in_units, *(guides if self.loss is FROBENIUS else ())))
         self.loss.check(engine, objective)
         if not self.fine_tuning:
             bound_class: type[BoundChain] = BoundGreedyChain
@@ -223,8 +235,9 @@ class ChainProblem(Problem):
             ],
             activation=None if self.is_linear else ACTIVATIONS[self.activation],
             solver=SOLVERS[self.solver],
-            layers=self.layers(depth),
+            layers=self.layers(depth) or (Layers.top_of(depth) if guides and self.loss is not FROBENIUS else None),
             labels=known.labels,
+            guides=guides,
             components=None if known.fixed is None else self.known_components(known.fixed, engine, start.before),
         )
         return bound.weighed(start.before.penalty_units) if start.warm and start.before.unit == unit else bound
@@ -240,8 +253,18 @@ class ChainProblem(Problem):
         same = None if before is None else before.fixed_components
         if before is not None and same is not None and np.array_equal(fixed, same, equal_nan=True):
             return KnownComponents.at_norms_of(fixed, before.optimized_chain().factors[0])
-        norm = 1.0 if self.penalties else balanced_norm(engine, self.n_lowest(engine.n_features))
+        norm = 1.0 if self.penalties else balanced_norm(engine, self.layer_sizes(engine.n_features)[0])
         return KnownComponents.at_norm(fixed, norm, smoothed=bool(np.any(self.theta)))
+
+    def guides(self, known: Known, engine: Engine) -> list[Guide]:
+        """What pulls features: one that is orthogonal to its target costs the weight of it times ½‖X‖².
+
+        For counts a target adds as many as the weight times all counts.
+        """
+        size = 0.5 * engine.measured.sqnorm if self.loss is FROBENIUS else engine.measured.total
+        weight, divergence = known.guide_weight * size, self.loss.divergence
+        layers = enumerate(known.guides if weight > 0 else ())
+        return [Guide.of(layer, targets, weight, divergence) for layer, targets in layers if targets is not None]
 
     # ------------------------------------------------------------------------------ from a file
 

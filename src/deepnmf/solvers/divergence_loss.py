@@ -1,5 +1,6 @@
 """The beta divergences as losses of a linear chain: Kullback-Leibler for counts, Itakura-Saito for power spectra."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from deepnmf.arrays import Array
 from deepnmf.engines import Block, Engine, Sums
-from deepnmf.objective import Chain, CodePenalty, ElasticNet, Objective
+from deepnmf.objective import Chain, CodePenalty, ElasticNet, Guide, Objective
 from deepnmf.objective.divergences import FREE, Divergence
 from deepnmf.solvers.count_batches import CountMemory, learn_count_batch
 from deepnmf.solvers.divergence_descent import DivergenceDescent
@@ -44,9 +45,11 @@ class BetaDivergence(Loss):
         penalty = _elastic_net(objective, self.name)
         return DivergenceDescent(engine, self.divergence, penalty, multiplies=self.multiplies)
 
-    def weighted_descent(self, engine: Engine, solver: Solver, layers: Layers) -> WeightedPasses:
+    def weighted_descent(
+        self, engine: Engine, solver: Solver, layers: Layers, guides: Sequence[Guide]
+    ) -> WeightedPasses:
         """Passes over the rows; the solver is that of squared error."""
-        return WeightedPasses(engine, self.divergence, layers, self.multiplies)
+        return WeightedPasses(engine, self.divergence, layers, self.multiplies, guides)
 
     def settled(
         self, descent: DivergenceDescent, state: DivergenceState, history: History

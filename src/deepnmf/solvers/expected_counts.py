@@ -44,8 +44,13 @@ class Counts:
 
     def plus(self, other: "Counts") -> "Counts":
         """Those of both, as if they were of different rows."""
-        T = None if self.T is None or other.T is None else self.T + other.T
+        T = None if self.T is None and other.T is None else self.over_columns + other.over_columns
         return Counts(self.M + other.M, self.code_sums + other.code_sums, T)
+
+    @property
+    def over_columns(self) -> Array:
+        """T, where entries have weights or not."""
+        return np.outer(self.code_sums, np.ones(self.M.shape[1])) if self.T is None else self.T
 
     def push(self, chain: Chain, layer: int) -> Array:
         """What an entry of Z_l adds to Σ W∘X̂: A_lᵀTB_lᵀ, without weights (A_lᵀh)(B_l1)ᵀ."""

@@ -142,9 +142,9 @@ class HierarchyProblem(Problem):
         """Entries of Z_1 may be fixed."""
         return True
 
-    def n_lowest(self, n_features: int) -> int:
-        """The number of components of the first layer."""
-        return layer_sizes(self.sizes)[0]
+    def n_components(self, n_features: int) -> tuple[int, ...]:
+        """The numbers of components of the layers."""
+        return layer_sizes(self.sizes)
 
     @property
     def projects(self) -> bool:

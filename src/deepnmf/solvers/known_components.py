@@ -55,6 +55,13 @@ class KnownComponents:
         """The same where codes of fixed components are divided by what brings these into the scale of the user."""
         return np.concatenate([scales[: len(self.scale)] * self.scale, scales[len(self.scale) :]])
 
+    def chain_scales(self, chain: Chain) -> list[Array]:
+        """What codes of each layer are divided by then; smoothing commutes with one number alone."""
+        if any(chain.theta):
+            return [np.full(len(Z), self.scale[0]) for Z in chain.factors]
+        first, *others = (np.ones(len(Z)) for Z in chain.factors)
+        return [self.given_scales(first), *others]
+
     def put_into(self, chain: Chain) -> Chain:
         """A chain in the scale of the user with the given values, to the bit; no step follows."""
         return replace(replace(chain, fixed=FixedEntries(self.given)), fixed=None)

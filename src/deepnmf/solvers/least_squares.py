@@ -92,6 +92,8 @@ def least_change_in_company(chain: Chain, layer: int, stats: Statistics, terms: 
     if terms.ridge:
         joined = (*joined, KroneckerTerm(terms.ridge * np.eye(len(Z))))
     missing -= sum(term.applied(Z) for term in joined)
+    if terms.linear is not None:
+        missing += terms.linear
     return Z + _solve_sum(left, right, joined, missing), float(np.vdot(missing, missing))
 
 

@@ -5,13 +5,14 @@ that is reported, the share that is explained, units and batches all go through 
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from deepnmf.arrays import Array
 from deepnmf.engines import Engine
-from deepnmf.objective import Chain, CodePenalty, Objective
+from deepnmf.objective import Chain, CodePenalty, Guide, Objective
 from deepnmf.objective.divergences import SQUARED_ERROR, Divergence, explained_share
 from deepnmf.solvers.batch_learning import Memory, learn_batch
 from deepnmf.solvers.certificate import kkt_residual
@@ -54,7 +55,7 @@ class Loss(ABC):
         return state, history
 
     @abstractmethod
-    def weighted_descent(self, engine: Engine, solver: Solver, layers: Layers) -> Any:
+    def weighted_descent(self, engine: Engine, solver: Solver, layers: Layers, guides: Sequence[Guide]) -> Any:
         """What makes the sweeps of a fit in which several layers explain the data."""
 
     @abstractmethod
@@ -117,8 +118,10 @@ class Frobenius(Loss):
         is_simple = engine.one_array is not None and isinstance(solver, HALS) and not objective.penalties
         return (SmallDescent if is_simple else ChainDescent)(engine, objective, solver)
 
-    def weighted_descent(self, engine: Engine, solver: Solver, layers: Layers) -> WeightedDescent:
-        return WeightedDescent(engine, solver, layers)
+    def weighted_descent(
+        self, engine: Engine, solver: Solver, layers: Layers, guides: Sequence[Guide]
+    ) -> WeightedDescent:
+        return WeightedDescent(engine, solver, layers, guides)
 
     certificate = staticmethod(kkt_residual)
     encode = staticmethod(encode_rows)

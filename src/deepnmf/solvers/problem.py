@@ -189,8 +189,13 @@ class Problem(ABC):
         """Whether components may be given that stay as they are."""
         return False
 
-    def n_lowest(self, n_features: int) -> int:
-        """The number of components of the first layer, where they may be given."""
+    @property
+    def guides_components(self) -> bool:
+        """Whether features may be pulled towards targets."""
+        return False
+
+    def n_components(self, n_features: int) -> tuple[int, ...]:
+        """The numbers of components of the layers, where some may be given."""
         raise TypeError(f"{type(self).__name__} has no components that may be given.")
 
     @property

@@ -118,7 +118,7 @@ class BalancedStart:
 
 def _divided(X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:  # noqa: ARG001
     roots = np.sqrt(rows[0].sum(axis=1, keepdims=True))
-    return (rows[0] / roots, roots), ()
+    return (rows[0] / np.where(roots > 0, roots, 1), roots), ()
 
 
 def _multiplied(X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:  # noqa: ARG001

@@ -14,7 +14,7 @@ import numpy as np
 
 from deepnmf.arrays import Array
 from deepnmf.engines import Block, Engine, Sums
-from deepnmf.objective import Chain, CodePenalty, Objective, Statistics
+from deepnmf.objective import Chain, CodePenalty, Guide, Objective, Statistics
 from deepnmf.objective.quadratic import inner
 from deepnmf.solvers.descent import ChainDescent, CodesStep, State, relative
 from deepnmf.solvers.encoding import encode_rows
@@ -47,6 +47,11 @@ class Layers:
 
     weights: tuple[float, ...]  # λ_1..λ_m
 
+    @classmethod
+    def top_of(cls, depth: int) -> "Layers":
+        """The top layer alone."""
+        return cls((0.0,) * (depth - 1) + (1.0,))
+
     @property
     def own(self) -> list[int]:
         """The indices of these layers."""
@@ -73,6 +78,15 @@ class Layers:
         return H[:, H.shape[1] - len(chain.factors[-1]) :]
 
 
+def with_rows(seen: Sequence[Sum], chain: Chain, layer: int, own: Sum) -> list[Sum]:
+    """What each layer sees, with rows whose codes at some layer are known."""
+    seen = list(seen)
+    for below in range(layer, -1, -1):
+        seen[below] = seen[below].plus(own)
+        own = own.seen_below(chain.smoothed(below))
+    return seen
+
+
 # --------------------------------------------------------------------------------------------------- squared error
 
 
@@ -92,9 +106,9 @@ class WeightedStatistics:
 class WeightedDescent(ChainDescent):
     """Sweeps under squared error, each of them one pass over X."""
 
-    def __init__(self, engine: Engine, solver: Solver, layers: Layers) -> None:
+    def __init__(self, engine: Engine, solver: Solver, layers: Layers, guides: Sequence[Guide] = ()) -> None:
         super().__init__(engine, Objective(), solver)
-        self.layers = layers
+        self.layers, self.guides = layers, guides
 
     def start(self, codes: Array, chain: Chain, refined: bool = False) -> State:
         """Begin at codes of the top layer and factors; those of lower layers are solved for."""
@@ -107,7 +121,15 @@ class WeightedDescent(ChainDescent):
     def value(self, chain: Chain, stats: WeightedStatistics) -> float:
         chains = (chain.up_to(layer) for layer in self.layers.own)
         values = (self.objective.value(one, own) for one, own in zip(chains, stats.each, strict=True))
-        return float(np.dot(self.layers.positive, list(values)))
+        pulled = sum(guide.value(chain, stats.each[-1]) for guide in self.guides)
+        return float(np.dot(self.layers.positive, list(values))) + pulled
+
+    def _seen(self, chain: Chain, stats: WeightedStatistics) -> list[Statistics]:
+        """What each layer sees of the codes, and of the rows that guides stand for."""
+        seen = self.layers.added_up(chain, stats.each)
+        for guide in self.guides:
+            seen = with_rows(seen, chain, guide.layer, guide.statistics(chain))
+        return seen
 
     def _update_codes(self, state: State, chain: Chain) -> tuple[tuple[Array, ...], Any, float]:
         chains = [chain.up_to(layer) for layer in self.layers.own]
@@ -127,7 +149,7 @@ class WeightedDescent(ChainDescent):
     def update_factors(self, chain: Chain, stats: Any, most_inner: int, lowest: int = 0) -> tuple[Chain, float]:
         """Update the factors, lowest first, each as the top factor of a chain."""
         optimality = 0.0
-        for layer, seen in enumerate(self.layers.added_up(chain, stats.each)[lowest:], lowest):
+        for layer, seen in enumerate(self._seen(chain, stats)[lowest:], lowest):
             moved, own = super().update_factors(chain.up_to(layer), seen, most_inner, lowest=layer)
             chain, optimality = chain.with_factor(layer, moved.factors[-1]), max(optimality, own)
         return chain, optimality
@@ -140,7 +162,7 @@ class WeightedDescent(ChainDescent):
         steps = tuple(GradientStep(D.astype(dtype), (D @ D.T).astype(dtype), 0.0) for D in decoders)
         _, sums = self.engine.sweep((codes,), WeightedStep.of(steps, chains, dtype))
         stats, worst = self._statistics(sums)
-        for layer, seen in enumerate(self.layers.added_up(chain, stats.each)):
+        for layer, seen in enumerate(self._seen(chain, stats)):
             below = chain.up_to(layer)
             problem, Z = self.objective.block(below, layer, seen, 1), chain.factors[layer]
             if chain.nonnegative:

@@ -13,22 +13,29 @@ import numpy as np
 
 from deepnmf.arrays import Array
 from deepnmf.engines import Block, Engine, Sums
-from deepnmf.objective import Chain
+from deepnmf.objective import Chain, Guide
 from deepnmf.objective.divergences import FREE, Divergence
 from deepnmf.solvers.divergence_encoding import encode_by_divergence
 from deepnmf.solvers.divergence_state import DivergenceState
 from deepnmf.solvers.divergence_steps import CoordinateStep, InDouble, MultiplicativeStep, RowsProblem, relative
 from deepnmf.solvers.expected_counts import Counts, Ratios, expected_factor, multiplied, relative_violation
 from deepnmf.solvers.pass_sweeps import BOLD, Pass, PassSweeps
-from deepnmf.solvers.weighted_layers import Layers, side_by_side
+from deepnmf.solvers.weighted_layers import Layers, side_by_side, with_rows
 
 
 class WeightedPasses(PassSweeps):
     """Sweeps over rows wherever they are."""
 
-    def __init__(self, engine: Engine, divergence: Divergence, layers: Layers, multiplies: bool = False) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        divergence: Divergence,
+        layers: Layers,
+        multiplies: bool = False,
+        guides: Sequence[Guide] = (),
+    ) -> None:
         super().__init__(engine, divergence, FREE, multiplies)
-        self.layers = layers
+        self.layers, self.guides = layers, guides
 
     def start(self, codes: Array, chain: Chain, refined: bool = False) -> DivergenceState:
         """Begin at codes of the top layer and factors; those of lower layers are solved for."""
@@ -48,7 +55,7 @@ class WeightedPasses(PassSweeps):
         )
         (new,), sums = self.engine.sweep((codes,), SideBySide(steps))
         found, loss, optimality = self._counted(sums, problems)
-        return Pass(new, None, loss, found, optimality)
+        return Pass(new, None, loss + self._pulled(chain), found, optimality)
 
     def _counted(self, sums: Sums, problems: Sequence[RowsProblem]) -> tuple[Any, float, float]:
         n_sums = len(sums) // len(problems)
@@ -67,7 +74,19 @@ class WeightedPasses(PassSweeps):
         steps = tuple(MultiplicativeStep(one, exponent=exponent, beta=beta) for one in self._problems(chain))
         (new, plain), sums = self.engine.sweep((codes, before), SideBySide(steps))
         found, loss, optimality = self._ratios(sums)
-        return Pass(new, plain, loss, found, optimality)
+        return Pass(new, plain, loss + self._pulled(chain), found, optimality)
+
+    def _pulled(self, chain: Chain) -> float:
+        return sum(guide.value(chain) for guide in self.guides)
+
+    def _seen(self, chain: Chain, sums: Any) -> list[Any]:
+        """What each layer sees of the codes, and of the rows that guides stand for."""
+        seen = self.layers.added_up(chain, sums)
+        for guide in self.guides:
+            pull, push = guide.powers(chain)
+            own = Counts(pull, push[:, 0], push) if isinstance(seen[0], Counts) else Ratios(pull, push)
+            seen = with_rows(seen, chain, guide.layer, own)
+        return seen
 
     def _ratios(self, sums: Sums) -> tuple[Any, float, float]:
         found, loss, optimality = [], 0.0, 0.0
@@ -83,7 +102,7 @@ class WeightedPasses(PassSweeps):
         return [self._problem(chain.up_to(layer)) for layer in self.layers.own]
 
     def _moved(self, chain: Chain, layer: int | None, sums: Any, bold: bool) -> tuple[Chain, float]:
-        seen, worst = self.layers.added_up(chain, sums), 0.0
+        seen, worst = self._seen(chain, sums), 0.0
         if layer is not None:
             below, exponent = chain.up_to(layer), BOLD if bold else None
             moved, worst = multiplied(below, layer, seen[layer], self.divergence, self.penalty, exponent)
@@ -107,7 +126,7 @@ class WeightedPasses(PassSweeps):
         else:
             steps = tuple(MultiplicativeStep(problem, moves=False) for problem in problems)
             found, _, worst = self._ratios(self.engine.sweep((codes,), InDouble(SideBySide(steps)))[1])
-        for layer, own in enumerate(self.layers.added_up(chain, found)):
+        for layer, own in enumerate(self._seen(chain, found)):
             below = chain.up_to(layer)
             pull, push = own.pull(below, layer), own.push(below, layer)
             Z = chain.factors[layer]
