@@ -57,6 +57,13 @@ def test_a_planted_rank_is_found_by_the_grid_made_from_the_data(rank):
     assert selection.best_estimator_.components_.shape == (rank, 50)
 
 
+def test_where_fits_have_ended_does_not_decide_the_rank_of_data_without_noise():
+    rng = np.random.default_rng(0)
+    X = rng.random((100, 3)) @ rng.random((3, 20))
+    chosen = [select_layers(NMF(), X, refit=False, random_state=seed).best_sizes_ for seed in range(5)]
+    assert chosen == 5 * [(3,)]
+
+
 @pytest.mark.parametrize("beta_loss", ["kullback-leibler", 1.5])
 def test_the_loss_of_the_model_judges_the_entries(beta_loss):
     X = np.random.default_rng(0).poisson(20 * planted(4, shape=1e6)).astype(float)

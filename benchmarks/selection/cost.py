@@ -85,7 +85,7 @@ def tables(records) -> str:
 PART = Part(
     title="Cost",
     text=(
-        "A search among ten sizes with three splits, beside one plain fit of the largest: `fits` is the ratio of the processor seconds. For every size a search makes three fits that predict "
+        "A search among ten sizes with three splits, beside one plain fit of the largest: `fits` is the ratio of the processor seconds. For every size a search makes one to three fits that predict "
         "hidden entries and two of halves of the rows for the stability. Memory is the peak of what Python and NumPy allocate beside X (tracemalloc), in units of the size of X, for one "
         "worker."
     ),

@@ -10,6 +10,7 @@ from benchmarks.hierarchy.problems import REAL, counts, digits, samson, stored
 from benchmarks.holes import ratings
 from benchmarks.page import table
 from benchmarks.selection.search import Part, only_select_layers, searched
+from sklearn.datasets import load_wine
 
 from deepnmf import NMF, DeepNMF
 from deepnmf.cli.model_choice import passes_for_choice
@@ -34,6 +35,12 @@ def leukemia():
     return stored("leukemia_golub")["X"].astype(float)
 
 
+def wine():
+    """Thirteen measurements of wines, each divided by its maximum."""
+    X = load_wine().data
+    return X / X.max(axis=0)
+
+
 def some_ratings():
     """Ratings of people and things that have something in common."""
     return ratings(**RATINGS)[0]
@@ -48,6 +55,7 @@ CASES = {
     "Samson": Case(samson, "3 endmembers"),
     "leukemia": Case(leukemia, "3 kinds of cells"),
     "digits": Case(digits, "10 digits"),
+    "wine": Case(wine, "3 cultivars"),
     "synthetic ratings": Case(some_ratings, "rank 8", NMF(), (("entry_weight", "stored"),)),
     "BBC, counts": Case(counted("bbc_news"), "5 sections", KULLBACK_LEIBLER, is_cut=True),
     "pbmc_facs, counts": Case(counted("pbmc_facs"), "5 populations, 10 types", KULLBACK_LEIBLER, is_cut=True),
@@ -113,8 +121,9 @@ PART = Part(
         "seed hides other entries of the same data. `smallest error at` is the size of the first layer with the smallest error; stability and explained share are those of the chosen one. "
         "The searches of the larger data have the budget of `deepnmf fit` without `--layers`; `cut` is how many of them were ended by it, so that the choice is one among the sizes tried until "
         f"then. The ratings are from 1 to 5, {RATINGS['n']} x {RATINGS['p']}, a twelfth of them observed, rounded, of the square root of a product of rank {RATINGS['rank']}: no matrix of that rank. "
-        "Pictures (`python -m benchmarks.selection.picture`, seed 0): [Samson](../images/selection-samson.svg), [leukemia](../images/selection-leukemia.svg), "
-        "[digits](../images/selection-digits.svg)."
+        "Pictures (`python -m benchmarks.selection.picture`, seed 0): [leukemia](../images/selection-leukemia.svg), "
+        "[digits](../images/selection-digits.svg), [PIE](../images/selection-pie.svg), [TDT2](../images/selection-tdt2.svg), and of an earlier run at commit 4dbfe22 "
+        "[Samson](../images/selection-samson.svg)."
     ),
     cases=CASES,
     contenders=only_select_layers,

@@ -64,9 +64,9 @@ class Candidate:
         Whether it is the smallest candidate whose error is at most the smallest one plus its `standard_error`: the
         usual rule, for comparison.
     is_best : bool
-        Whether it is the smallest candidate whose `excess` is at most `excess_error`: the size that is chosen, if the
-        layer exists. If there are only candidates with layers above, it is the one with the smallest error of these,
-        and the layer above it is marked too.
+        Whether it is the smallest candidate whose `excess` is at most `excess_error`, plus a hundred-thousandth of the
+        spread of the hidden entries: the size that is chosen, if the layer exists. If there are only candidates with
+        layers above, it is the one with the smallest error of these, and the layer above it is marked too.
 
     Examples
     --------
@@ -122,6 +122,7 @@ class Trial:
     features: Features
     passes: float
     seconds: float
+    resolution: float = 0.0  # differences of errors up to this one are due to when fits have ended
 
     @property
     def error(self) -> float:
@@ -193,7 +194,7 @@ def _least(trials: Trials) -> LayerSizes:
 def is_clearly_worse(one: Trial, other: Trial, margin: float = 1) -> bool:
     """Whether the error is larger than another's by more than one standard error of the difference, or several."""
     excess, standard_error = one.excess(other)
-    return excess > margin * standard_error
+    return excess > margin * standard_error + one.resolution
 
 
 def best_sizes(trials: Trials) -> LayerSizes:

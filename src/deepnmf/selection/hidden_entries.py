@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from deepnmf.arrays import Array
+from deepnmf.objective.divergences import Divergence
 from deepnmf.selection.splits import HIDDEN_SHARE, LEAST_PREDICTION, Seen, Splits, decoder, parts, products_at
 
 
@@ -57,13 +58,20 @@ class HiddenEntries(Splits):
             totals += np.bincount(rows, weights, self.shape[0])
         return errors, totals
 
+    def spread(self, split: int, divergence: Divergence) -> float:
+        """The mean divergence of the hidden entries from their mean."""
+        rows, columns, weights = self.hidden(split)
+        actual = np.asarray(self.X[rows, columns], dtype=np.float64).ravel()
+        mean = np.average(actual, weights=weights)
+        return float(np.average(divergence.each(actual, np.full_like(actual, mean)), weights=weights)) if mean else 0.0
+
 
 class HiddenInArray(HiddenEntries):
     """An array in which NaN marks what was not observed, and what is hidden too."""
 
-    def __init__(self, X: Array, seeds: list[int], weight: Array | None = None) -> None:
+    def __init__(self, X: Array, seeds: list[int], dtype: Any = None, weight: Array | None = None) -> None:
         self.weight = weight
-        super().__init__(X, seeds)
+        super().__init__(X, seeds, dtype)
         if weight is not None:
             self.weight = weight.astype(self.dtype, copy=False)
 

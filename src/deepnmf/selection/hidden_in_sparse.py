@@ -1,6 +1,7 @@
 """Hidden entries of sparse matrices: ratings, of which only the stored ones count, and data whose zeros count too."""
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -89,10 +90,10 @@ class HiddenInSparse(HiddenInStored):
     or hidden, so that the loss of the fit and the error of the predictions are, on average, those of all entries.
     """
 
-    def __init__(self, X: Matrix, seeds: list[int]) -> None:
+    def __init__(self, X: Matrix, seeds: list[int], dtype: Any = None) -> None:
         n_zeros = X.shape[0] * X.shape[1] - X.nnz
         self.zero_share = min(HIDDEN_SHARE, ZEROS_FOR_EACH * HIDDEN_SHARE * X.nnz / max(n_zeros, 1))
-        super().__init__(X, seeds)
+        super().__init__(X, seeds, dtype)
 
     def observed_by_line(self) -> tuple[Array, Array]:
         """All entries are observed."""

@@ -111,9 +111,14 @@ class LayerSearch:
         return clone(self.model).set_params(**size_params(self.model, sizes))
 
     def code_model(self, sizes: LayerSizes) -> NMF | DeepNMF:
-        """What layers above the first are judged by: the loss of `DeepNMF`, with codes as data."""
+        """What layers above the first are judged by: the loss of `DeepNMF`, with codes as data.
+
+        All layers have the same weight: one in between can only be told from noise if the layer above holds it.
+        """
         params = {"beta_loss": "kullback-leibler", "random_state": self.model.random_state}
-        return NMF(*sizes, **params) if len(sizes) == 1 else DeepNMF(sizes, keep_codes="all", **params)
+        if len(sizes) == 1:
+            return NMF(*sizes, **params)
+        return DeepNMF(sizes, layer_weights=(1.0,) * len(sizes), keep_codes="all", **params)
 
     # ----------------------------------------------------------------------------------------- the choice
 

@@ -46,7 +46,8 @@ def select_layers(
 
     The size of the first layer: a tenth of the entries of X is hidden, models of one layer are fitted to the others,
     and the smallest size is chosen whose error at the hidden entries exceeds the smallest error by at most one standard
-    error of the difference. The same entries are hidden from all sizes.
+    error of the difference. The same entries are hidden from all sizes, and with squared error these fits
+    are made in single precision.
 
     The size of a layer above is chosen in the same way from the codes of the layer below, with the Kullback-Leibler
     divergence and columns at unit root mean square, as in the loss of `DeepNMF`. Errors in X cannot tell it: a linear
@@ -70,7 +71,8 @@ def select_layers(
         Tuples are sizes of all layers: the first size is chosen first, then the others together among the tuples that
         begin with it. If None, a coarse grid is tried, then sizes around the best one.
     n_splits : int, default=3
-        How many times entries are hidden.
+        How many times entries are hidden. A size that is far worse than another one in the first split, by more than
+        three standard errors of the difference, is not fitted to the others.
     hide : {"entries", "counts"} or None, default=None
         What is hidden of the data: whole entries, or single counts of all entries (binomial thinning), for counts and
         ``beta_loss="kullback-leibler"``. None is "counts" if X consists of counts and the model has this loss, else

@@ -32,6 +32,7 @@ from deepnmf.solvers.loop import INTERRUPTED
 
 ENOUGH_WORSE = 2  # sizes in a row that are clearly worse than the best one: larger ones are not tried
 FEATURES_OF_A_PASS = 10  # with more features, a pass over the data takes longer and counts for more
+RESOLUTION = 1e-5  # of the spread of what is hidden: fits of data without noise end with errors of this size
 MEASURED = "measured"  # why a stage of a checkpoint is over
 
 
@@ -66,6 +67,7 @@ class Measured(NamedTuple):
     weights: Array
     features: Array
     passes: int
+    spread: float = 0.0
 
 
 def single_layer(size: int) -> LayerSizes:
@@ -177,7 +179,8 @@ class Judge:
         passes = sum(one.passes for one in predicted) + sum(one.passes for one in learned) / 2
         passes *= max(1.0, sizes[0] / FEATURES_OF_A_PASS)
         features = self._described(predicted[0], learned) if 0 in splits else Features()
-        return Trial(errors, weights, features, passes, time.perf_counter() - began)
+        seconds = time.perf_counter() - began
+        return Trial(errors, weights, features, passes, seconds, RESOLUTION * predicted[0].spread)
 
     def _described(self, predicted: Measured, learned: Sequence[Measured]) -> Features:
         dead = np.count_nonzero(~predicted.features.any(axis=1))
@@ -188,7 +191,8 @@ class Judge:
     def _predict(self, model: Any, split: int) -> Measured:
         """Fit what a split shows, and predict what it hides."""
         model = self._fitted_to_seen(model, split)
-        return Measured(*self.splits.errors(split, model), model.features_[0], model.n_iter_)
+        spread = self.splits.spread(split, model._learned.divergence) if split == 0 else 0.0
+        return Measured(*self.splits.errors(split, model), model.features_[0], model.n_iter_, spread)
 
     def _fitted_to_seen(self, model: Any, split: int) -> Any:
         X, entry_weight = self.splits.seen(split)

@@ -4,7 +4,6 @@ What is hidden is drawn again from a seed whenever it is needed, and so is the s
 process.
 """
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -14,11 +13,11 @@ from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.kernels import sampled_products
+from deepnmf.objective.divergences import Divergence
 
 HIDDEN_SHARE = 0.1
 FEWEST_OBSERVED = 200  # entries: of fewer than twenty hidden ones the errors say next to nothing
 LEAST_PREDICTION = 0.01  # of the baseline's: logarithms of predictions must be finite
-SAFE_IN_SINGLE_PRECISION = 2.0**20  # root mean square, for every model
 PLACES_AT_ONCE = 2**16
 
 
@@ -32,19 +31,18 @@ class Seen(NamedTuple):
 class Splits(ABC):
     """A matrix and what is hidden of it in each split.
 
-    Fits see it in single precision, which takes half the room and less time. What a fit with the default tolerances
-    predicts is the same to six digits, and much less than the noise of any data.
-
     Parameters
     ----------
     X : array or CSR matrix
     seeds : list of int
         One for each split.
+    dtype : dtype or None
+        In which fits see it; None is that of X.
     """
 
-    def __init__(self, X: Matrix, seeds: list[int]) -> None:
+    def __init__(self, X: Matrix, seeds: list[int], dtype: Any = None) -> None:
         self.X, self.seeds, self.shape = X, seeds, X.shape
-        self.dtype = np.dtype(np.float32) if is_safe_in_single_precision(X) else X.dtype
+        self.dtype = X.dtype if dtype is None else np.dtype(dtype)
         self.check()
 
     @abstractmethod
@@ -58,6 +56,10 @@ class Splits(ABC):
     @abstractmethod
     def errors(self, split: int, model: Any) -> tuple[Array, Array]:
         """The divergence of what is hidden from its predictions, summed by row, and the sum of the weights."""
+
+    @abstractmethod
+    def spread(self, split: int, divergence: Divergence) -> float:
+        """The mean divergence of what is hidden from its mean."""
 
     @abstractmethod
     def some_rows(self, rows: Array) -> Seen:
@@ -77,14 +79,6 @@ class Splits(ABC):
     def rng(self, split: int) -> np.random.Generator:
         """What draws the entries that a split hides."""
         return np.random.default_rng(self.seeds[split])
-
-
-def is_safe_in_single_precision(X: Matrix) -> bool:
-    """Whether squares of the entries are finite and accurate in single precision, in any units of a model."""
-    values = X.data if sparse.issparse(X) else X
-    largest = max(abs(float(extreme.reduce(values, axis=None, initial=0))) for extreme in (np.fmax, np.fmin))
-    least_root_mean_square = largest / math.sqrt(math.prod(X.shape))
-    return least_root_mean_square >= 1 / SAFE_IN_SINGLE_PRECISION and largest <= SAFE_IN_SINGLE_PRECISION
 
 
 def decoder(model: Any) -> tuple[Array, Array]:

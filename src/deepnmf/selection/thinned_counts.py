@@ -4,12 +4,14 @@ A Poisson variable from which events are taken at random leaves two independent 
 Zeros need not be hidden, and a sparse matrix stays as sparse as it is.
 """
 
+import math
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
+from deepnmf.objective.divergences import Divergence
 from deepnmf.selection.splits import HIDDEN_SHARE, LEAST_PREDICTION, Seen, Splits, decoder, parts, products_at
 
 
@@ -61,6 +63,13 @@ class ThinnedCounts(Splits):
             errors += np.bincount(rows, each, self.shape[0])
             numbers += np.bincount(rows, events, self.shape[0])
         return errors, numbers
+
+    def spread(self, split: int, divergence: Divergence) -> float:
+        """The divergence of the hidden counts from their mean over all entries, for each count."""
+        hidden = self.hidden(split)
+        events = hidden[hidden > 0]
+        mean = events.sum() / math.prod(self.shape)
+        return float(events @ np.log(events / mean) / max(events.sum(), 1))
 
     def _without(self, hidden: Array) -> Matrix:
         """The counts without the hidden ones, zeros among them stored."""
