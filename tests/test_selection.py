@@ -143,15 +143,15 @@ def test_the_layer_above_one_in_between_is_chosen_again():
 
 
 def test_a_level_between_parts_and_top_is_found():
-    X = make_hierarchy(400, (24, 8, 4), variation=0.5, random_state=100).data
-    selection = select_layers(DeepNMF(), X, sizes=[24], random_state=100)
+    X = make_hierarchy(400, (24, 8, 4), variation=0.5, random_state=101).data
+    selection = select_layers(DeepNMF(), X, sizes=[24], random_state=101)
     parts, middle, top = selection.best_sizes_
     assert (parts, top) == (24, 4)
     assert top < middle < parts
     assert {(row.layer, len(row.above)) for row in selection.table_} == {(1, 0), (2, 1), (3, 0), (4, 0)}
     best = {(row.layer, row.size) for row in selection.table_ if row.is_best and row.layer < 4}
     assert best == {(1, 24), (2, middle), (3, 4)}
-    given = select_layers(DeepNMF(), X, sizes=[(24, 4), (24, middle, 4)], random_state=100, refit=False)
+    given = select_layers(DeepNMF(), X, sizes=[(24, 4), (24, middle, 4)], random_state=101, refit=False)
     assert given.best_sizes_ == (24, middle, 4)
     assert not hasattr(given.best_estimator_, "components_")
 

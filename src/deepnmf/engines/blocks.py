@@ -15,8 +15,8 @@ from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.kernels import sampled_products
+from deepnmf.row_weights import by_roots, by_weights, column_of, roots
 
-NO_ROOT = 1e-18  # its square is lost in every sum
 DENSE_ROWS = 64  # rows that are converted at once for a kind of data that has only products
 
 
@@ -315,26 +315,6 @@ def row_squares(values: Array) -> Array:
 def entry_rows(X: Matrix) -> Array:
     """The row of each stored entry of a CSR matrix."""
     return np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-
-
-def by_weights(rows: Array, weights: Array | None) -> Array:
-    """Each row times its weight, if rows have weights."""
-    return rows if weights is None else rows * column_of(weights, rows)
-
-
-def by_roots(rows: Array, weights: Array | None) -> Array:
-    """Each row times the root of its weight, if rows have weights."""
-    return rows if weights is None else rows * column_of(roots(weights), rows)
-
-
-def roots(weights: Array) -> Array:
-    """Roots of weights, and instead of 0 a number that rows can be divided by again."""
-    return np.where(weights > 0, np.sqrt(weights), NO_ROOT)
-
-
-def column_of(weights: Array, rows: Array) -> Array:
-    """Weights in the precision of an array of rows, in a shape by which it can be multiplied."""
-    return weights.astype(rows.dtype, copy=False).reshape(-1, *(1,) * (rows.ndim - 1))
 
 
 @np.errstate(over="ignore")

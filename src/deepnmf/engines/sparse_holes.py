@@ -18,12 +18,12 @@ from deepnmf.engines.blocks import (
     Sizes,
     Sparse,
     entry_rows,
-    roots,
     stored_bytes,
     stored_rows,
 )
 from deepnmf.engines.holes import Completed, Holed, ObservedRow, inverse_where_positive
 from deepnmf.kernels import sampled_products
+from deepnmf.row_weights import roots
 
 SPARSELY_OBSERVED = 0.15  # share of the entries; measured by `python -m benchmarks.observed`
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.engines.blocks import by_weights
 from deepnmf.kernels.layered_loops import FLOOR
+from deepnmf.row_weights import by_weights
 
 
 def counted_fit(V: Array, H: Array, Z: Array, weights: Array | None = None) -> tuple[float, tuple[Array, ...]]:

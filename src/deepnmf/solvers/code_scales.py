@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from deepnmf.arrays import Array
-from deepnmf.engines.blocks import by_weights
 from deepnmf.objective import Activation, Chain
 from deepnmf.objective.chain import inverse_norms
+from deepnmf.row_weights import by_weights
 
 
 def scaled_below(chain: Chain, activation: Activation) -> tuple[Chain, list[Array]]:

@@ -11,12 +11,13 @@ from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.engines import Block, Dense, Engine, Step, Sums
-from deepnmf.engines.blocks import by_roots, by_weights, entry_rows
+from deepnmf.engines.blocks import entry_rows
 from deepnmf.engines.entries import dense_parts, entry_parts, stored_rows
 from deepnmf.kernels import sampled_products
 from deepnmf.kernels.beta_steps import descend_beta
 from deepnmf.kernels.poisson import CodesProblem, Descended, Entries, descend_counts, descend_dense_counts
 from deepnmf.objective.divergences import Divergence
+from deepnmf.row_weights import by_roots, by_weights
 from deepnmf.solvers.descent import extrapolated
 from deepnmf.solvers.divergence_state import repeated
 from deepnmf.solvers.expected_counts import square_violation

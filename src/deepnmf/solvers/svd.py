@@ -5,7 +5,7 @@ from scipy import linalg
 
 from deepnmf.arrays import Array
 from deepnmf.engines import Block, Engine, Sums
-from deepnmf.engines.blocks import by_roots, column_of, roots
+from deepnmf.row_weights import by_roots, column_of, roots
 
 OVERSAMPLING = 10
 POWER_STEPS = 4
