@@ -13,17 +13,21 @@ from deepnmf.solvers import starts
 
 def interrupt_after(calls, monkeypatch):
     """Raise KeyboardInterrupt in the middle of a pass over X, `calls` passes from now."""
-    from deepnmf.solvers import descent
+    from deepnmf.solvers import descent, small_descent
 
-    original, seen = descent.CodesStep.__call__, []
+    seen = []
 
-    def interrupted(self, X_b, rows):
-        seen.append(1)
-        if len(seen) == calls:
-            raise KeyboardInterrupt
-        return original(self, X_b, rows)
+    def interrupted(original):
+        def call(*arguments):
+            seen.append(1)
+            if len(seen) == calls:
+                raise KeyboardInterrupt
+            return original(*arguments)
 
-    monkeypatch.setattr(descent.CodesStep, "__call__", interrupted)
+        return call
+
+    monkeypatch.setattr(descent.CodesStep, "__call__", interrupted(descent.CodesStep.__call__))
+    monkeypatch.setattr(small_descent, "sweep_at_once", interrupted(small_descent.sweep_at_once))
 
 
 @pytest.mark.parametrize("model", [NMF(4, random_state=0, tol=0), NMF(4, random_state=0, tol=0, solver="mu")], ids=repr)

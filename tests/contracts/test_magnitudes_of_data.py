@@ -125,7 +125,8 @@ def test_penalties_are_in_the_units_of_the_data(unit):
 
     def value(unit, X, H, Z):
         stats = Statistics(H.T @ X, H.T @ H, H.sum(axis=0), np.sum(X**2))
-        engine = SimpleNamespace(unit=unit, n_samples=N, n_features=10)
+        sizes = SimpleNamespace(sqnorm=np.sum(X**2), total=X.sum())
+        engine = SimpleNamespace(unit=unit, n_samples=N, n_features=10, measured=sizes)
         bound = model._problem().bind(engine, Known(X, N), Start())
         return bound.objective.value(Chain.of([Z]), stats)
 
