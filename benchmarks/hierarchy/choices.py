@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from deepnmf import DeepNMF
 from deepnmf.datasets import make_hierarchy
 from deepnmf.metrics import matched_cosine
-from deepnmf.solvers import hierarchy_problem
+from deepnmf.solvers import hierarchy_fit
 from deepnmf.solvers.pretraining import LayerwisePlan
 
 SEEDS = [*range(100, 112), *range(200, 212)]
@@ -51,11 +51,11 @@ CHOICES = {
     "balanced start": ({}, lambda: from_start(1)),
     "weights in units of d_1": (
         {},
-        lambda: patch.multiple(hierarchy_problem, LEAST_UNIT=0.0, LEAST_GAIN=1.0),
+        lambda: patch.multiple(hierarchy_fit, LEAST_UNIT=0.0, LEAST_GAIN=1.0),
     ),
     "third layer by 0.3": ({"layer_weights": (1, 0.3, 0.03)}, nullcontext),
     "equal weights": ({"layer_weights": (1, 0.3, 0.3)}, nullcontext),
-    "no negligible loss": ({}, lambda: patch.object(hierarchy_problem, "NEGLIGIBLE_SHARE", 0.0)),
+    "no negligible loss": ({}, lambda: patch.object(hierarchy_fit, "NEGLIGIBLE_SHARE", 0.0)),
 }
 FACES = {"orl": ((100, 40), (100, 10)), "cbcl": ((100, 49), (100, 16)), "digits": ((40, 10),)}
 

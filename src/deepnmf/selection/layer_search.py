@@ -26,7 +26,7 @@ from deepnmf.selection.hidden_entries import HiddenInArray
 from deepnmf.selection.search import Budget, BudgetSpent, Judge, coarse_grid, fitted
 from deepnmf.selection.splits import FEWEST_OBSERVED, Seen, Splits
 from deepnmf.solvers.divergence_loss import loss_of
-from deepnmf.solvers.hierarchy_problem import LEAST_CODE, LEAST_SCALE
+from deepnmf.solvers.hierarchy_fit import LEAST_CODE, LEAST_SCALE
 
 FEWEST_BELOW = 3  # features that a layer can combine into more than one and fewer than all
 MOST_CODES = 2**16  # of the layer below, which are enough to choose the layers above

@@ -22,7 +22,7 @@ from deepnmf.objective import (
     Penalty,
     UnresolvedPenalty,
 )
-from deepnmf.solvers.chain_fit import BoundActivatedChain, BoundChain, BoundGreedyChain, BoundTiedChain
+from deepnmf.solvers.chain_fit import BoundChain
 from deepnmf.solvers.known_components import KnownComponents, balanced_norm, fixed_layout, restored_mask
 from deepnmf.solvers.learned import (
     ActivatedChain,
@@ -33,6 +33,7 @@ from deepnmf.solvers.learned import (
     some_rows,
 )
 from deepnmf.solvers.losses import FROBENIUS, Loss
+from deepnmf.solvers.other_chains import BoundActivatedChain, BoundGreedyChain, BoundTiedChain
 from deepnmf.solvers.problem import Problem, Start
 from deepnmf.solvers.steps import SOLVERS
 from deepnmf.solvers.weighted_layers import Layers
