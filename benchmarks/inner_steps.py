@@ -7,8 +7,12 @@ import time
 from dataclasses import replace
 
 import numpy as np
+from benchmarks.counts import tf_idf
+from benchmarks.hierarchy.problems import count_file
 from benchmarks.page import described, machine, named, table
+from benchmarks.speed.objective import loss
 from benchmarks.speed.problems import PROBLEMS, pie
+from scipy import sparse
 from sklearn.decomposition import NMF as ScikitNMF
 from sklearn.decomposition._nmf import _initialize_nmf
 
@@ -30,6 +34,8 @@ SHARES = (0.1, 0.25, 0.5, 1.0)
 SECONDS = (1, 2, 4, 7)  # of fine-tuning
 RAMPS = {"1": lambda _: 1, "4": lambda _: 4, "12": lambda _: 12, "the sweep's number, at most 12": lambda sweep: sweep}
 MOST_SWEEPS = 150
+TEXTS = {"bbc_news": (5, 10, 15, 20, 30, 40), "tdt2_30": (10, 20), "newsgroups": (10, 20)}
+PLAIN_SWEEPS = (0, 5, 20)
 
 
 def shares_of_deep_models():
@@ -64,23 +70,49 @@ def ramps_of_shallow_models():
     print("| --- | --- | --- | --- |")
     for name in ("dense", "pie40", "cbcl", "tdt2"):
         X, rank = PROBLEMS[name]()
-        W, H = _initialize_nmf(X, rank, init="nndsvda", random_state=0)
-        scikit = ScikitNMF(rank, init="custom", tol=0, max_iter=200).fit(X, W=W.copy(), H=H.copy())
-        target = scikit.reconstruction_err_**2 / 2
+        W, H, target = start_and_target(X, rank)
         for words, steps in RAMPS.items():
-            losses = np.array(curve(X, W, H, steps))
-            reached = np.flatnonzero(losses <= target)
-            first = reached[0] + 1 if reached.size else "-"
-            print(f"| {name} | {words} | {first} | {losses[-1] / target:.4f} |", flush=True)
+            losses = curve(X, W, H, MOST_SWEEPS, lambda sweep, steps=steps: {"most_inner": steps(sweep), "n_plain": 0})
+            print(f"| {name} | {words} | {first_at(target, losses)} | {losses[-1] / target:.4f} |", flush=True)
 
 
-def curve(X, W, H, steps):
-    """The losses of sweeps that make so many steps each."""
+def start_and_target(X, rank):
+    """A start, and scikit-learn's objective after 200 iterations from it."""
+    W, H = _initialize_nmf(X, rank, init="nndsvda", random_state=0)
+    scikit = ScikitNMF(rank, init="custom", tol=0, max_iter=200)
+    return W, H, loss(X, scikit.fit_transform(X, W=W.copy(), H=H.copy()), scikit.components_)
+
+
+def first_at(target, losses):
+    """The first sweep at the target or below."""
+    reached = np.flatnonzero(np.array(losses) <= target)
+    return reached[0] + 1 if reached.size else "-"
+
+
+def plain_sweeps_of_texts():
+    """Print whether fits of texts reach scikit-learn's objective, by how many plain sweeps they begin with."""
+    rows = []
+    for name, ranks in TEXTS.items():
+        X = sparse.csr_array(count_file(name, tf_idf)())
+        for rank in ranks:
+            W, H, target = start_and_target(X, rank)
+            row = [name, rank]
+            for count in PLAIN_SWEEPS:
+                first = {"n_plain": count}
+                losses = curve(X, W, H, 200, lambda sweep, first=first: first if sweep == 1 else {})
+                row += [first_at(target, losses), f"{losses[-1] / target - 1:+.1e}"]
+            rows.append(row)
+    counts = (f"{count} plain sweeps: sweeps to scikit-learn's objective" for count in PLAIN_SWEEPS)
+    print(table(["data", "k", *(name for count in counts for name in (count, "excess after 200"))], rows))
+
+
+def curve(X, W, H, n_sweeps, changes):
+    """The losses of sweeps, before each of which some fields of the state are changed."""
     with Workers() as workers:
         sweeps = FROBENIUS.descent(RowsInMemory(X, workers), Objective(), SOLVERS["hals"])
         state, losses = sweeps.start(W, Chain.of([H])), []
-        for sweep in range(1, MOST_SWEEPS + 1):
-            state = sweeps.advance(replace(state, most_inner=steps(sweep)))
+        for sweep in range(1, n_sweeps + 1):
+            state = sweeps.advance(replace(state, **changes(sweep)))
             losses.append(state.loss)
     return losses
 
@@ -89,3 +121,4 @@ if __name__ == "__main__":
     print(f"{machine()} {described()}\n")
     shares_of_deep_models()
     ramps_of_shallow_models()
+    plain_sweeps_of_texts()

@@ -114,7 +114,8 @@ def labeled_blobs(seed):
 
 
 @pytest.mark.usefixtures("small_blocks")
-def test_sparse_rows_in_several_blocks_equal_dense_ones():
+def test_sparse_rows_in_several_blocks_equal_dense_ones(monkeypatch):
+    monkeypatch.setattr(memory, "WORTH_ROUNDING", np.inf)
     X = np.where(data(n=1500, p=120) > 1, data(n=1500, p=120), 0)
     stored = sparse.csr_array(X)
     assert len(memory.row_blocks(len(X), stored.data.nbytes + stored.indices.nbytes)) > 2

@@ -105,7 +105,8 @@ def in_chunks(array):
     return pytest.importorskip("dask.array").from_array(array, chunks=(11, -1))
 
 
-def test_blocks_of_rows_have_their_own_weights(small_blocks):
+def test_blocks_of_rows_have_their_own_weights(small_blocks, monkeypatch):
+    monkeypatch.setattr("deepnmf.engines.memory.WORTH_ROUNDING", np.inf)
     model, many = few_sweeps(NMF(4, random_state=0)), data(4000)
     weights = np.random.default_rng(0).random(4000)
     one_block = clone(model).fit(many[:, :], sample_weight=weights)

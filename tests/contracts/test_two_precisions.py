@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from deepnmf import NMF, DeepNSNMF
 from deepnmf.engines import RowsInMemory, Workers
@@ -30,10 +31,18 @@ def sweeps(X, n_sweeps):
 
 
 def test_only_large_data_in_double_precision_have_rough_sweeps():
-    for X, kind in ((large(), True), (large().astype(np.float32), False), (large()[:500], False)):
+    for X, kind in ((large(), True), (large().astype(np.float32), False), (large()[:100], False)):
         with Workers() as workers:
             descent = FROBENIUS.descent(RowsInMemory(X, workers), Objective(), HALS())
             assert isinstance(descent, TwoPrecisions) is kind
+
+
+def test_sparse_data_have_rough_sweeps_too_and_end_where_exact_ones_end(monkeypatch):
+    X = sparse.csr_array(np.where(np.random.default_rng(1).random((1000, 540)) < 0.2, large(), 0))
+    model = NMF(6, tol=1e-9, max_iter=1000, random_state=0)
+    rough = model.fit(X).loss_curve_[-1]
+    monkeypatch.setattr("deepnmf.engines.memory.WORTH_ROUNDING", np.inf)
+    assert rough == pytest.approx(model.fit(X).loss_curve_[-1], rel=1e-6)
 
 
 def test_sweeps_become_exact_where_a_good_fit_leaves_few_digits_of_the_loss():

@@ -92,6 +92,10 @@ class Block(ABC):
         """Some rows as a block."""
         return Dense(self.dense(part))
 
+    def rounded(self) -> "Block":
+        """The rows in single precision."""
+        return Dense(self.dense(slice(None)).astype(np.float32))
+
     def sizes(self) -> Sizes:
         """‖X‖², the sum of the entries, and their number."""
         with np.errstate(over="ignore"):  # infinite sizes make the engine scale the data
@@ -233,6 +237,9 @@ class Sparse(Products):
         values = self.X.data.astype(np.float64, copy=False)
         squares, totals = (self.row_sums(each) for each in (np.square(values), values))
         return squares, totals, np.full(self.shape[0], float(self.shape[1]))
+
+    def rounded(self) -> "Sparse":
+        return Sparse(sparse.csr_array((self.X.data.astype(np.float32), self.X.indices, self.X.indptr), self.shape))
 
     def row_sums(self, values: Array) -> Array:
         """The sum of one number for each stored entry, by rows."""

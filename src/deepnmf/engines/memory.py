@@ -11,14 +11,14 @@ import numpy as np
 from scipy import sparse
 
 from deepnmf.arrays import Array, Matrix
-from deepnmf.engines.blocks import Block, Dense, Sizes, block_of
+from deepnmf.engines.blocks import Block, Dense, Sizes, Sparse, block_of
 from deepnmf.engines.protocol import Engine, Step, Sums, sizes
 from deepnmf.engines.threads import Workers
 
 # Measured on 2 cores: blocks of 2 to 8 MB take the same time within 5 %. Smaller blocks cause more calls,
 # larger ones leave a core idle at the end of a pass.
 BLOCK_BYTES = 4 * 2**20
-WORTH_ROUNDING = 2**22  # bytes: early sweeps on larger data are made in single precision
+WORTH_ROUNDING = 2**19  # bytes: early sweeps on larger data are made in single precision
 LARGEST_ROUNDED_COPY = 2**32  # bytes; larger data are rounded again in every pass
 SMALLEST_SPLIT = 2**21  # bytes; smaller data are one block
 
@@ -107,7 +107,9 @@ class RowsInMemory(BlockedRows):
         self.scatter = self.sqnorm - self.measured.sqnorm
         if isinstance(self._X, Dense):
             self.one_array = self._X.X if len(self._blocks) == 1 and row_weights is None else None
-            self.gains_by_single_precision = self.dtype == np.float64 and self._X.nbytes >= WORTH_ROUNDING
+        self.gains_by_single_precision = (
+            self.dtype == np.float64 and isinstance(self._X, Dense | Sparse) and self._X.nbytes >= WORTH_ROUNDING
+        )
 
     def in_single_precision(self) -> "RoundedRows":
         """Return an engine for the same rows in single precision."""
@@ -148,7 +150,7 @@ class RowsInMemory(BlockedRows):
 
 
 class RoundedRows(BlockedRows):
-    """Dense rows of another engine in single precision, in the same blocks.
+    """Complete rows of another engine in single precision, in the same blocks.
 
     Parameters
     ----------
@@ -163,6 +165,8 @@ class RoundedRows(BlockedRows):
         self.workers, self.row_weights, self.empty = rows.workers, rows.row_weights, rows.empty
         self.measured, self.scatter = rows.measured, rows.scatter
         self._kept = list(self._rounded()) if is_kept else None
+        if rows.one_array is not None:
+            self.one_array = rows.one_array.astype(np.float32)
 
     @property
     def sqnorm(self) -> float:
@@ -174,7 +178,7 @@ class RoundedRows(BlockedRows):
 
     def _rounded(self) -> Iterator[tuple[slice, Block]]:
         for block, X_b in self._rows._items():
-            rounded = Dense(X_b.dense(slice(None)).astype(np.float32))
+            rounded = X_b.rounded()
             self._rows.release(X_b)
             yield block, rounded
 

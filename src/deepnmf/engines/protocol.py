@@ -46,6 +46,12 @@ class Engine(ABC):
         return self.measured.total / (self.measured.n_entries or 1.0)
 
     @property
+    def spread(self) -> float:
+        """(Σ x)² / (n Σ x²), in [0, 1]: the share of the entries that nonnegative data are spread over."""
+        n_squares = self.measured.n_entries * self.measured.sqnorm
+        return self.measured.total**2 / n_squares if n_squares > 0 else 1.0
+
+    @property
     def total_weight(self) -> float:
         """Σ w over the rows, which is their number if these have no weights."""
         return float(self.n_samples if self.row_weights is None else self.row_weights.sum())

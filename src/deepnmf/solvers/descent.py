@@ -18,6 +18,7 @@ from deepnmf.solvers.statistics import GradientStep, block_statistics
 from deepnmf.solvers.steps import Moved, Solver
 
 MOST_INNER = 12
+PLAIN_SWEEPS, SPARSE_SPREAD = 5, 0.1
 SHARE_OF_A_LAYER = 0.5
 CHEAP = 1e7  # multiplications; a millisecond or so is not worth counting
 ROUNDING = {np.dtype(np.float64): 1e-14, np.dtype(np.float32): 1e-9}
@@ -50,6 +51,7 @@ class State:
     loss: float = np.inf
     optimality: float = np.inf
     most_inner: int = 1  # steps on a block in the next sweep
+    n_plain: int = 0  # sweeps from here on that make one inner step and are not extrapolated
     exhausted: bool = False  # not even a plain sweep descends: what is left is rounding
     plain_codes: Array | None = None  # the codes before they were extrapolated; None: set out plainly
     ahead: Chain | None = None
@@ -103,7 +105,8 @@ class ChainDescent:
 
     A sweep updates the codes block by block in its one pass over X, then every factor from the
     statistics, lowest first. From a raw start the first sweep makes one inner step, the second two, and
-    so on: the best codes of factors that are still wrong commit early, to a poorer minimum. With
+    so on: the best codes of factors that are still wrong commit early, to a poorer minimum. On data that are
+    mostly zeros, like text, which have many minima, a few plain sweeps come before these (decision 11). With
     extrapolation, a sweep that rose is taken back and the next one sets out plainly, which descends
     for certain.
     """
@@ -118,7 +121,11 @@ class ChainDescent:
         """Begin at codes and factors; zeros are lifted a little for a solver that could never leave them."""
         if self.solver.needs_positive_start:
             codes, chain = lifted(codes, chain, self.engine)
-        return State(self.engine.as_rows(codes), chain, most_inner=MOST_INNER if refined else 1)
+        rows = self.engine.as_rows(codes)
+        if refined:
+            return State(rows, chain, most_inner=MOST_INNER)
+        is_sparse = chain.nonnegative and self.engine.spread < SPARSE_SPREAD
+        return State(rows, chain, n_plain=PLAIN_SWEEPS if is_sparse else 0)
 
     def advance(self, state: State) -> State:
         """Make one sweep."""
@@ -130,11 +137,12 @@ class ChainDescent:
             chain=sweep.chain,
             loss=sweep.loss,
             optimality=sweep.optimality,
-            most_inner=state.most_inner + 1,
+            most_inner=state.most_inner if state.n_plain else state.most_inner + 1,
+            n_plain=max(state.n_plain - 1, 0),
             momentum=state.momentum,
         )
         if self.solver.extrapolates:
-            return self._look_ahead(state, reached, sweep.rows[1])
+            return reached if state.n_plain else self._look_ahead(state, reached, sweep.rows[1])
         if np.isfinite(state.loss):  # the row arrays of the first state are the caller's
             self._spare = (state.codes,)
         return reached

@@ -113,10 +113,7 @@ class Frobenius(Loss):
             return CoupledDescent(engine, objective, solver)
         if engine.is_sparsely_observed and not objective.penalties:
             return ObservedDescent(engine, objective, solver)
-        if engine.gains_by_single_precision:
-            return TwoPrecisions(engine, objective, solver)
-        is_simple = engine.one_array is not None and isinstance(solver, HALS) and not objective.penalties
-        return (SmallDescent if is_simple else ChainDescent)(engine, objective, solver)
+        return (TwoPrecisions if engine.gains_by_single_precision else SmallDescent)(engine, objective, solver)
 
     def weighted_descent(
         self, engine: Engine, solver: Solver, layers: Layers, guides: Sequence[Guide]

@@ -7,23 +7,26 @@ from deepnmf.kernels import sweep_at_once
 from deepnmf.objective import Chain
 from deepnmf.objective.gram import NEGLIGIBLE_NORM
 from deepnmf.solvers.descent import ChainDescent, State, Sweep, inner_steps, relative
+from deepnmf.solvers.steps import HALS
 
 
 @dataclass
 class SmallDescent(ChainDescent):
-    """The same sweeps as `ChainDescent` makes, for one layer without penalties, smoothing or fixed entries.
+    """The sweeps of `ChainDescent`, compiled for few rows and one layer without penalties, smoothing or fixed entries.
 
-    Other chains are passed on to it.
+    Others are passed on to it.
     """
 
     def _sweep(self, state: State, departure: Chain) -> Sweep:
         X = self.engine.one_array
-        is_plain = (
-            departure.depth == 1 and departure.nonnegative and departure.fixed is None and not any(departure.theta)
-        )
-        return (
-            self._sweep_at_once(X, state, departure) if X is not None and is_plain else super()._sweep(state, departure)
-        )
+        if X is None or not self._is_simple(departure):
+            return super()._sweep(state, departure)
+        return self._sweep_at_once(X, state, departure)
+
+    def _is_simple(self, chain: Chain) -> bool:
+        """Whether there is nothing but the squared error of one nonnegative layer, lowered by coordinate descent."""
+        is_one_layer = chain.depth == 1 and chain.nonnegative and chain.fixed is None and not any(chain.theta)
+        return is_one_layer and isinstance(self.solver, HALS) and not self.objective.penalties
 
     def _sweep_at_once(self, X: Array, state: State, departure: Chain) -> Sweep:
         Z, plain = departure.factors[0], state.plain_codes

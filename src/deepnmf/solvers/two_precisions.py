@@ -10,17 +10,18 @@ import numpy as np
 
 from deepnmf.arrays import Array
 from deepnmf.objective import Chain
-from deepnmf.solvers.descent import ChainDescent, State
+from deepnmf.solvers.descent import State
+from deepnmf.solvers.small_descent import SmallDescent
 
 SINGLE = np.dtype(np.float32)
 LEAST_LOSS = 1e-3  # of ½‖X‖²: the loss is a difference of such numbers, and below this too few digits are left of it
 
 
 @dataclass
-class TwoPrecisions(ChainDescent):
+class TwoPrecisions(SmallDescent):
     """Sweeps on X in single precision, as long as they gain much, then on X as it is."""
 
-    _rough: ChainDescent | None = field(default=None, init=False)
+    _rough: SmallDescent | None = field(default=None, init=False)
 
     def start(self, codes: Array, chain: Chain, refined: bool = False) -> State:
         """Begin at codes and factors, in single precision."""
@@ -32,7 +33,7 @@ class TwoPrecisions(ChainDescent):
         if state.codes.dtype == self.engine.dtype:
             measured_roughly = np.isinf(state.optimality)
             return super().advance(replace(state, loss=np.inf) if measured_roughly else state)
-        self._rough = self._rough or ChainDescent(
+        self._rough = self._rough or SmallDescent(
             self.engine.in_single_precision(), self.objective, self.solver, factor_dtype=np.float32
         )
         reached = self._rough.advance(state)
@@ -45,4 +46,4 @@ class TwoPrecisions(ChainDescent):
             return state
         self._rough = None  # and with it the copy of X
         codes = state.codes.astype(self.engine.dtype)
-        return State(codes, state.chain, state.loss, most_inner=state.most_inner, momentum=state.momentum)
+        return replace(state, codes=codes, optimality=np.inf, exhausted=False, plain_codes=None, ahead=None)
