@@ -71,7 +71,9 @@ class DeepNMF(Factorization):
     {history}
     {hierarchy}
     kkt_residual_ : float
-        With ``explains="data"``, how far from a stationary point the result is, as in `NMF`. Not otherwise.
+        How far from a stationary point the result is, as in `NMF`: the largest of the relative projected gradients of
+        the codes and factors of all layers. With ``explains="codes"`` every row of a factor keeps its norm, or under
+        Kullback-Leibler its sum, and gradients along these do not count.
     {fixed_attribute}
     {n_features}
 
