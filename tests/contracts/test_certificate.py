@@ -1,32 +1,37 @@
-"""`kkt_residual_`: the distance of a linear chain from a stationary point."""
+"""`kkt_residual_`: the distance of a linear model from a stationary point."""
 
 import pickle
 import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import deepnmf
-from catalogue import VARIANTS, beta_of, data, explains_codes, is_linear, name_of
-from deepnmf import GDNMF, GNMF, NMF, DeepNMFNetwork, DeepNSNMF, DeepSemiNMF, MultilayerNMF, SemiNMF
+from catalogue import VARIANTS, beta_of, data, is_linear, name_of
+from deepnmf import GDNMF, GNMF, NMF, DeepNMF, DeepNMFNetwork, DeepNSNMF, DeepSemiNMF, MultilayerNMF, SemiNMF
+from deepnmf.engines import Workers, make_engine
+from deepnmf.solvers.divergence_loss import loss_of
+from deepnmf.solvers.layered_certificate import layered_residuals
+from deepnmf.solvers.layered_chain import layered_loss
+from deepnmf.solvers.layered_descent import LayeredDescent
 
 CERTIFIED = [
     model
     for model in VARIANTS
-    if model._problem().projects
-    and is_linear(model)
-    and not isinstance(model, MultilayerNMF)
-    and not explains_codes(model)
+    if model._problem().projects and is_linear(model) and not isinstance(model, MultilayerNMF)
 ]
 LABELS = np.where(np.arange(60) % 2, np.arange(60) % 3, -1)
 
 
-def fitted(model, X=None, **parameters):
+def fitted(model, X=None, entry_weight=None, **parameters):
+    X = data() if X is None else X
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return clone(model).set_params(**parameters).fit(*((data(), LABELS) if X is None else (X, LABELS[: len(X)])))
+        model = clone(model).set_params(**parameters)
+        return model.fit(X, LABELS[: X.shape[0]], **({} if entry_weight is None else {"entry_weight": entry_weight}))
 
 
 @pytest.mark.parametrize("model", CERTIFIED, ids=name_of)
@@ -69,14 +74,86 @@ def test_the_residual_of_semi_nmf_is_of_the_size_of_its_definition():
     assert 0.1 < model.kkt_residual_ / (np.linalg.norm(projected) / np.linalg.norm(X @ D.T)) < 10
 
 
+def residuals(rows, codes, factors, losses, weights=(0.5,)):
+    with Workers() as workers:
+        engine = make_engine(*rows, workers=workers, nonnegative=True)
+        descent = LayeredDescent(engine, layered_loss(loss_of(losses[0]), losses[1:], weights, engine))
+        return layered_residuals(descent, np.hstack(codes), factors)
+
+
+EPSILON = 1e-6  # of the losses between layers
+
+
+def layered_value(X, codes, factors, weights, losses):
+    """The loss of a hierarchy, written down."""
+    total = 0.0
+    for layer, (V, H, Z) in enumerate(zip([X, *codes[:-1]], codes, factors, strict=True)):
+        model = H @ Z + (EPSILON if layer else 0)
+        kl = np.sum(V * np.log(V / model) - V + model)
+        total += [1, *weights][layer] * (kl if losses[layer] == "kullback-leibler" else 0.5 * np.sum((V - model) ** 2))
+    return total
+
+
+def by_differences(value, array, step=1e-6):
+    gradient = np.empty_like(array)
+    for place, kept in np.ndenumerate(array.copy()):
+        sides = []
+        for array[place] in (kept + step, kept - step):
+            sides.append(value())
+        array[place], gradient[place] = kept, (sides[0] - sides[1]) / (2 * step)
+    return gradient
+
+
+@pytest.mark.parametrize("layer_loss", ["kullback-leibler", "frobenius"])
+@pytest.mark.parametrize("beta_loss", ["kullback-leibler", "frobenius"])
+def test_the_residuals_of_a_hierarchy_agree_with_finite_differences(beta_loss, layer_loss):
+    """Rows of factors keep their norm or sum: gradients count as far as they do not change these."""
+    rng, sizes, weights, losses = np.random.default_rng(0), (8, 5, 3, 2), (0.4, 0.2), [beta_loss, *[layer_loss] * 2]
+    X, *codes = (rng.uniform(0.2, 2, (12, size)) for size in sizes)
+    factors = [rng.uniform(0.2, 2, shape) for shape in zip(sizes[1:], sizes, strict=False)]
+    expected = [[], []]
+    for layer, (V, H, Z) in enumerate(zip([X, *codes[:-1]], codes, factors, strict=True)):
+        weight, V = [1, *weights][layer], V - (EPSILON if layer else 0)
+        slopes = [by_differences(lambda: layered_value(X, codes, factors, weights, losses), one) for one in (H, Z)]
+        if losses[layer] == "frobenius":
+            slopes[1] -= Z * (np.sum(slopes[1] * Z, axis=1) / np.sum(Z * Z, axis=1))[:, None]
+            scales = V @ Z.T, H.T @ V
+        else:
+            multiplier = -np.sum(slopes[1] * Z, axis=1, keepdims=True) / Z.sum(axis=1, keepdims=True)
+            push = weight * H.sum(axis=0)[:, None] + multiplier + 0 * Z
+            total = np.sum(Z * (push - slopes[1] - multiplier), axis=1, keepdims=True)
+            slopes[1] = np.minimum(slopes[1] + multiplier, push * (Z * push / total))  # nearly 0 is nearly optimal
+            scales = Z.sum(axis=1) + 0 * H, push / weight
+        for found, slope, scale in zip(expected, slopes, scales, strict=True):
+            found.append(np.linalg.norm(slope) / np.linalg.norm(weight * scale))
+    assert residuals((X,), codes, factors, losses, weights) == pytest.approx([*expected[0], *expected[1]], rel=1e-5)
+
+
+@pytest.mark.parametrize("beta_loss", ["kullback-leibler", "frobenius"])
+def test_a_hierarchy_comes_to_rest_at_a_stationary_point(beta_loss):
+    model = DeepNMF((8, 4), beta_loss=beta_loss, random_state=0, tol=0)
+    few, many = (fitted(model, max_iter=sweeps).kkt_residual_ for sweeps in (20, 2000))
+    assert many < 1e-4 < few
+
+
+@pytest.mark.parametrize("beta_loss", ["kullback-leibler", "frobenius"])
+def test_the_residuals_of_a_hierarchy_do_not_depend_on_the_form_of_the_rows(beta_loss):
+    rng, losses, X = np.random.default_rng(0), [beta_loss, "kullback-leibler"], data()
+    codes, factors = [rng.random((60, size)) for size in (8, 4)], [rng.random((8, 24)), rng.random((4, 8))]
+    seen = rng.random(X.shape) < 0.8
+    holed = np.where(seen, X, np.nan)
+    for one, other in ([(X,), (sparse.csr_array(X),)], [(holed,), (X, seen.astype(float))]):
+        found, expected = (residuals(form, codes, factors, losses) for form in (one, other))
+        assert found == pytest.approx(expected, rel=1e-9)
+        assert found != pytest.approx(residuals((np.where(seen, X, 1),), codes, factors, losses), rel=1e-3)
+
+
 def test_unobserved_entries_do_not_count_in_the_residual():
     X = data()
     seen = np.random.default_rng(0).random(X.shape) < 0.8
     filled = [np.where(seen, X, np.nan), np.where(seen, X, 1e3)]
     model = NMF(4, random_state=0, tol=1e-8, max_iter=3000)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        found = [clone(model).fit(filled[0]), clone(model).fit(filled[1], entry_weight=seen.astype(float))]
+    found = [fitted(model, filled[0]), fitted(model, filled[1], entry_weight=seen.astype(float))]
     assert all(one.kkt_residual_ < 1e-3 for one in found)
 
 

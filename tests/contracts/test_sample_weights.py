@@ -3,25 +3,32 @@
 The estimator checks of scikit-learn, which `test_scikit_learn.py` runs, compare default fits of these models too.
 """
 
+import inspect
+import re
 from functools import partial
 
 import numpy as np
 import pytest
 import sklearn
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from catalogue import SMALL, VARIANTS, data, name_of
 from deepnmf import NMF, DeepNMF, DeepSemiNMF, SemiNMF, load
-from deepnmf.models.sample_weights import WeighingFactorization
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 FEW = {"max_iter": 3, "tol": 0, "pretrain_max_iter": 3, "pretrain_tol": 0}
 X = data(100)
 WEIGHTS = np.random.default_rng(0).integers(0, 4, len(X)).astype(float)
-WEIGHING = [model for model in VARIANTS if isinstance(model, WeighingFactorization) and model._problem().weighs_rows]
+
+
+def takes_weights(method):
+    return "sample_weight" in inspect.signature(method).parameters
+
+
+WEIGHING = [model for model in VARIANTS if takes_weights(model.fit) and model._problem().weighs_rows]
 FORMS = [
     NMF(4, random_state=0),
     NMF(4, beta_loss="kullback-leibler", alpha_W=0.01, random_state=0),
@@ -165,7 +172,15 @@ def test_a_model_below_an_activation_refuses_weights():
         DeepSemiNMF((8, 4), activation="relu").fit(X, sample_weight=WEIGHTS)
 
 
-@pytest.mark.parametrize("model", [m for m in SMALL if not isinstance(m, WeighingFactorization)], ids=name_of)
+@pytest.mark.parametrize("model", [m for m in SMALL if not takes_weights(m.fit)], ids=name_of)
 def test_models_with_graphs_labels_or_networks_have_no_such_argument(model):
-    with pytest.raises(TypeError, match="sample_weight"):
+    assert is_classifier(model) or not takes_weights(model.score)
+    for method in (model.fit, model.score):
+        assert takes_weights(method) == bool(re.search(r"^ *sample_weight :", method.__doc__, re.MULTILINE))
+    with pytest.raises((TypeError, ValueError), match="sample_weight"):
         clone(model).fit(X, np.arange(100) % 3, sample_weight=WEIGHTS)
+
+
+def test_models_without_weights_are_those_with_graphs_labels_or_networks():
+    without = {type(model).__name__ for model in SMALL if not takes_weights(model.fit)}
+    assert without == {"WSF", "WSFMA", "DeepWSF", "DiscriminantNMF", "GNMF", "CNMF", "GDNMF", "SSNMF", "DeepNMFNetwork"}

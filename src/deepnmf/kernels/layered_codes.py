@@ -34,6 +34,10 @@ class UpperLayers(NamedTuple):
         sizes = np.array([len(Z) for Z in factors])
         return cls(flat, sizes, np.array(weights, dtype=dtype), np.array(squared))
 
+    def split(self, H: Array) -> list[Array]:
+        """The codes of each layer, of all of them side by side."""
+        return np.split(H, np.cumsum(self.sizes)[:-1], axis=1)
+
     def matrices(self) -> list[Array]:
         """Z_2..Z_m as matrices."""
         sizes, start, matrices = self.sizes, 0, []
@@ -66,7 +70,7 @@ def descend_layers_plainly(H: Array, F: Array, G: Array, upper: UpperLayers, n_p
     """`descend_layers`, one coordinate after the other, for all rows that have not stopped."""
     moving = np.arange(len(H))
     for _ in range(n_passes):
-        layers = _split(H[moving], upper.sizes)
+        layers = [np.array(part) for part in upper.split(H[moving])]
         moved = _quadratic_pass(layers[0], F[moving], G, Prior.of(layers, upper, 0))
         moved = np.maximum(moved, _upper_pass(layers, upper))
         H[moving] = np.hstack(layers)
@@ -82,7 +86,7 @@ def descend_layers_of_counts_plainly(
         weights = np.ones(end - begin) if entries.weights is None else entries.weights[begin:end]
         price = problem.sums if entries.weights is None else own @ weights
         for _ in range(n_passes):
-            layers = _split(H[i : i + 1], upper.sizes)
+            layers = [np.array(part) for part in upper.split(H[i : i + 1])]
             model = layers[0] @ own + problem.epsilon
             prior = Prior.of(layers, upper, 0)
             moved = _counts_pass(layers[0], (weights * x)[None], model, own, price, 1.0, prior)
@@ -90,10 +94,6 @@ def descend_layers_of_counts_plainly(
             H[i] = np.hstack(layers)[0]
             if moved[0] <= tol:
                 break
-
-
-def _split(H: Array, sizes: Array) -> list[Array]:
-    return [np.array(part) for part in np.split(H, np.cumsum(sizes)[:-1], axis=1)]
 
 
 def _models(layers: list[Array], upper: UpperLayers) -> list[Array]:

@@ -13,7 +13,7 @@ from deepnmf.solvers.learned import TiedChain
 from deepnmf.solvers.loop import OnSweep
 
 
-class CNMF(Factorization):
+class CNMF(Factorization, weighs_samples=False):
     """X ≈ A V Z, constrained NMF: labeled samples of one class share one code (Liu & Wu, 2010).
 
     A is the 0/1 indicator of classes and unlabeled samples, V and Z are nonnegative. ½‖X - A V Z‖² is, but for the

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 from deepnmf.checks import layer_sizes
+from deepnmf.models.factorization import Factorization
 from deepnmf.models.parameters import Constraints, Init, KeepCodes, RandomStateLike, one_of
-from deepnmf.models.sample_weights import WeighingFactorization
 from deepnmf.solvers.chain_problem import ChainProblem
 from deepnmf.solvers.divergence_loss import loss_of
 from deepnmf.solvers.hierarchy_problem import HierarchyProblem
@@ -15,7 +15,7 @@ SECOND_WEIGHT = 0.3  # of the second layer, beside the data: docs/decisions/0020
 CODE_WEIGHT = 0.1  # of a code that a layer above explains, beside a code of the layer below
 
 
-class DeepNMF(WeighingFactorization):
+class DeepNMF(Factorization):
     """Parts, and wholes that are made of them: every layer is nonnegative and explains the codes of the layer below.
 
     d(X | H_1 Z_1) + Σ_{l>1} λ_l d_l(H_{l-1} | H_l Z_l), minimized in all codes and factors together after a
@@ -71,7 +71,9 @@ class DeepNMF(WeighingFactorization):
     {history}
     {hierarchy}
     kkt_residual_ : float
-        With ``explains="data"``, how far from a stationary point the result is, as in `NMF`. Not otherwise.
+        How far from a stationary point the result is, as in `NMF`: the largest of the relative projected gradients of
+        the codes and factors of all layers. With ``explains="codes"`` every row of a factor keeps its norm, or under
+        Kullback-Leibler its sum, and gradients along these do not count.
     {fixed_attribute}
     {n_features}
 

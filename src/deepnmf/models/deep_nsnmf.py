@@ -1,13 +1,13 @@
 from collections.abc import Sequence
 
+from deepnmf.models.factorization import Factorization
 from deepnmf.models.parameters import Init, KeepCodes, RandomStateLike, SolverName
-from deepnmf.models.sample_weights import WeighingFactorization
 from deepnmf.solvers.chain_problem import ChainProblem
 from deepnmf.solvers.divergence_loss import loss_of
 from deepnmf.solvers.problem import Layerwise
 
 
-class DeepNSNMF(WeighingFactorization):
+class DeepNSNMF(Factorization):
     """X ≈ H_m S_m Z_m ··· S_1 Z_1, every factor nonnegative (Yu, Zhou, Cichocki & Xie, 2018).
 
     Deep nonsmooth NMF: nsNMF layer by layer, then every factor and the codes in turn (Algorithm 2 of the

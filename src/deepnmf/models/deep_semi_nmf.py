@@ -1,13 +1,13 @@
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
+from deepnmf.models.factorization import Factorization
 from deepnmf.models.parameters import CodeScale, Constraints, FreeInit, KeepCodes, RandomStateLike, SolverName, one_of
-from deepnmf.models.sample_weights import WeighingFactorization
 from deepnmf.solvers.chain_problem import ChainProblem
 from deepnmf.solvers.problem import Layerwise
 
 
-class DeepSemiNMF(WeighingFactorization):
+class DeepSemiNMF(Factorization):
     """X ≈ H_m Z_m ··· Z_1 with H_m >= 0 and factors of any sign (Trigeorgis et al., 2017).
 
     Semi-NMF layer by layer, then Algorithm 1 of the paper: every factor by least squares, the codes by

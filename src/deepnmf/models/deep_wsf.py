@@ -8,7 +8,7 @@ from deepnmf.solvers.chain_problem import ChainProblem
 from deepnmf.solvers.problem import Layerwise
 
 
-class DeepWSF(Factorization):
+class DeepWSF(Factorization, weighs_samples=False):
     """Deep Semi-NMF with an attribute of the samples on each layer, as far as it is known (Trigeorgis et al., 2017).
 
     ½‖X - g(··· g(H_m Z_m) ···) Z_1‖² + ½ Σ_l λ_l Tr(H̃_lᵀ L_l H̃_l) with H̃_m = H_m >= 0 and H̃_l = g(H̃_{l+1} Z_{l+1}):

@@ -26,7 +26,7 @@ class ClassScatter(UnresolvedPenalty):
         return (GraphPenalty(FisherScatter(ClassMeans(places), self.within, self.between), 1.0, 0),)
 
 
-class DiscriminantNMF(Factorization):
+class DiscriminantNMF(Factorization, weighs_samples=False):
     """NMF whose codes scatter little within classes and much between them, after Fisher (Zafeiriou et al., 2006).
 
     ½‖X - HZ‖² + (γ/2) Σ_i ‖h_i - m_c‖² - (δ/2) Σ_c n_c ‖m_c - m‖² over the labeled rows, all >= 0, with m_c the class

@@ -25,7 +25,8 @@ from deepnmf.models.known_components import (
     Guides,
     components_of_batches,
 )
-from deepnmf.models.parameters import Constraints, complete, offered_if
+from deepnmf.models.methods import complete, offered_if, without_sample_weight
+from deepnmf.models.parameters import Constraints
 from deepnmf.models.run_control import RunControl, fitting
 from deepnmf.models.saving import input_names, save
 from deepnmf.objective import Known
@@ -49,15 +50,20 @@ def _has_squared_error(model: "Factorization") -> bool:
 
 
 class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """A factorization of X. A model has a constructor, and says by `_problem` what is fitted."""
+    """A factorization of X. A model has a constructor, and says by `_problem` what is fitted.
+
+    Whether samples may have weights is said by the class, ``class WSF(Factorization, weighs_samples=False)``.
+    """
 
     _parameter_constraints: ClassVar[Constraints]
     _learned: Any  # what the fit has learned, a `Learned`
     _memory: Any = None  # what `partial_fit` goes on from
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, *, weighs_samples: bool = True, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         complete(cls)
+        if not weighs_samples:
+            cls.fit, cls.score = map(without_sample_weight, (cls.fit, cls.score))  # type: ignore[method-assign]
 
     @abstractmethod
     def _problem(self) -> Problem:
@@ -70,6 +76,7 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         X: Matrix,
         y: object = None,
         *,
+        sample_weight: Any = None,
         entry_weight: EntryWeight = None,
         fixed_components: Array | None = None,
         guide: Guides = None,
@@ -87,6 +94,7 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         {X}
         y : labels, optional
             What is known of the samples, for models that learn from it, see there; ignored by the others.
+        {sample_weight}
         {entry_weight}
         {fixed_components}
         {guide}
@@ -96,10 +104,10 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
 
         {returns_self}
         """
-        given = (X, y, entry_weight, fixed_components, guide, guide_weight, factors, codes)
-        control = RunControl(on_sweep, checkpoint, checkpoint_seconds, given)
+        given = (X, y, sample_weight, entry_weight, fixed_components, guide, guide_weight, factors, codes)
+        control, start = RunControl(on_sweep, checkpoint, checkpoint_seconds, given), self._start(factors, codes)
         components = GivenComponents(fixed_components, guide, guide_weight)
-        return self._fit(X, self._start(factors, codes), control, entry_weight, components, labels=y)
+        return self._fit(X, start, control, entry_weight, components, sample_weight, labels=y)
 
     def _start(self, factors: Sequence[Array] | None = None, codes: Array | None = None) -> Start:
         """What is given to start from, or the fit before."""
@@ -314,7 +322,7 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
             raise ValueError(f"Codes have {H.shape[1]} columns, but layer {layer} of this model has {size} features.")
         return self._learned.decode(H, layer)
 
-    def score(self, X: Matrix, y: object = None, entry_weight: EntryWeight = None) -> float:
+    def score(self, X: Matrix, y: object = None, entry_weight: EntryWeight = None, sample_weight: Any = None) -> float:
         """Share that the model explains beyond a baseline, 1 - d(X, X̂) / d(X, baseline), over the observed entries.
 
         {baseline}
@@ -322,11 +330,12 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         {rows}
         y : ignored
         entry_weight : see `fit`
+        sample_weight : see `fit`
 
         {returns_score}
         """
         check_is_fitted(self)
-        return self._compared(X, entry_weight, self._learned.explained)
+        return self._compared(X, entry_weight, self._learned.explained, sample_weight)
 
     @offered_if(_has_squared_error)
     def share_of_squares(self, X: Matrix, entry_weight: EntryWeight = None) -> float:

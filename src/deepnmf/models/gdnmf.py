@@ -7,13 +7,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.models.factorization import Factorization
+from deepnmf.models.methods import offered_if
 from deepnmf.models.parameters import (
     COUNT,
     Constraints,
     KeepCodes,
     RandomStateLike,
     between,
-    offered_if,
     one_of,
 )
 from deepnmf.models.run_control import RunControl
@@ -31,7 +31,7 @@ def _was_fitted_with_labels(model: "GDNMF") -> bool:
     return True
 
 
-class GDNMF(Factorization):
+class GDNMF(Factorization, weighs_samples=False):
     """X ≈ Ĝ_1 S_1 F̂_1 + G_m W, deep in features and in basis, with a shallow path beside.
 
     The model of "Generalized Discriminative Deep Non-Negative Matrix Factorization Based on Latent Feature and Basis

@@ -44,7 +44,7 @@ class NeighborGraph(UnresolvedPenalty):
         return symmetric(neighbor_graph(X, self.n_neighbors, holes=has_holes(X)))
 
 
-class GNMF(Factorization):
+class GNMF(Factorization, weighs_samples=False):
     """NMF whose codes are alike where samples are neighbors (Cai, He, Han & Huang, 2011).
 
     ½‖X - HZ‖² + ½ λ Tr(HᵀLH), all >= 0: L is the Laplacian of the graph that joins each sample to its nearest
@@ -105,7 +105,7 @@ class GNMF(Factorization):
         self.verbose = verbose
         self.warm_start = warm_start
 
-    def fit(
+    def fit(  # type: ignore[override]
         self,
         X: Matrix,
         y: object = None,

@@ -1,13 +1,13 @@
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
+from deepnmf.models.factorization import Factorization
 from deepnmf.models.parameters import Constraints, Init, KeepCodes, RandomStateLike, SolverName, one_of
-from deepnmf.models.sample_weights import WeighingFactorization
 from deepnmf.solvers.chain_problem import ChainProblem
 from deepnmf.solvers.divergence_loss import loss_of
 
 
-class MultilayerNMF(WeighingFactorization):
+class MultilayerNMF(Factorization):
     """Layers of NMF or nsNMF, each on the codes below, never tuned together (Cichocki & Zdunek; Song & Lee, 2013).
 
     The papers' greedy baseline. A row is encoded as the model was trained, layer by layer.

@@ -13,7 +13,7 @@ from deepnmf.arrays import Array, Matrix
 from deepnmf.masks import check_unmasked
 from deepnmf.models.factorization import Factorization
 from deepnmf.models.input_data import EntryWeight
-from deepnmf.models.parameters import offered_if
+from deepnmf.models.methods import offered_if
 from deepnmf.models.run_control import RunControl
 from deepnmf.solvers.loop import OnSweep
 from deepnmf.solvers.network_problem import LearnedNetwork

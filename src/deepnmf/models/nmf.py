@@ -7,11 +7,11 @@ from sklearn.utils.validation import check_non_negative
 
 from deepnmf.arrays import Array, Matrix
 from deepnmf.masks import check_unmasked
+from deepnmf.models.factorization import Factorization
 from deepnmf.models.input_data import EntryWeight
 from deepnmf.models.known_components import GUIDE_WEIGHT, GivenComponents, Guides
 from deepnmf.models.parameters import COUNT, WEIGHT, Constraints, Init, RandomStateLike, between, one_of
 from deepnmf.models.run_control import RunControl
-from deepnmf.models.sample_weights import WeighingFactorization
 from deepnmf.objective import ElasticNetPerEntry
 from deepnmf.solvers.chain_problem import ChainProblem
 from deepnmf.solvers.divergence_loss import loss_of
@@ -22,7 +22,7 @@ from deepnmf.solvers.problem import Problem, Start
 LOOKING_AHEAD = 3  # an extrapolated point, where sweeps meet the gradient, is about so many times further from optimal
 
 
-class NMF(WeighingFactorization):
+class NMF(Factorization):
     """X ≈ H Z with X, H, Z >= 0, under the parameters of scikit-learn's `NMF` (Lee & Seung, 1999).
 
     The same problem, solved by coordinate descent with extrapolation (Ang & Gillis, 2019). Features come

@@ -1,12 +1,12 @@
 from typing import ClassVar
 
+from deepnmf.models.factorization import Factorization
 from deepnmf.models.parameters import Constraints, Init, RandomStateLike, SolverName, between
-from deepnmf.models.sample_weights import WeighingFactorization
 from deepnmf.solvers.chain_problem import ChainProblem
 from deepnmf.solvers.divergence_loss import loss_of
 
 
-class NSNMF(WeighingFactorization):
+class NSNMF(Factorization):
     """X ≈ H S Z, nonsmooth NMF (Pascual-Montano et al., 2006): smoothing in between makes both sides sparse.
 
     S = (1-θ) I + (θ/r) 1 1ᵀ; θ = 0 is NMF.

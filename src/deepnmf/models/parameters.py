@@ -4,16 +4,11 @@ A docstring shows a shared text where a line is its name in braces. The rules th
 the names in a model's constructor; a model states only those that are its own.
 """
 
-import inspect
-import re
-import textwrap
-from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal
 
 from numpy.random import RandomState
 from sklearn.utils._param_validation import Interval, StrOptions  # scikit-learn's own rules have no public name
-from sklearn.utils.metaestimators import available_if
 
 from deepnmf.checks import NNDSVD
 from deepnmf.solvers.steps import SOLVERS
@@ -256,31 +251,3 @@ TEXTS = {
         array of shape (n_samples, n_features)
         """,
 }
-_PLACE = re.compile(r"^( *)\{(\w+)\}$", re.MULTILINE)
-
-
-Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-def offered_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
-    """A method that a model has only where `check(model)` is true; `check` may say why not by an AttributeError."""
-    return cast(Callable[[Method], Method], available_if(check))
-
-
-def complete(cls: type[Any]) -> None:
-    """Put shared texts into the docstrings of a model and its methods, and shared rules beside its own."""
-    cls.__doc__ = _completed(cls.__doc__)
-    for member in vars(cls).values():
-        function = getattr(member, "fn", member)  # where `available_if` has it
-        if inspect.isfunction(function):
-            function.__doc__ = _completed(function.__doc__)
-    rules = CONSTRAINTS | getattr(cls, "_parameter_constraints", {})
-    cls._parameter_constraints = {name: rules[name] for name in inspect.signature(cls).parameters if name in rules}
-
-
-def _completed(text: str | None) -> str | None:
-    return None if text is None else _PLACE.sub(_shared, text)
-
-
-def _shared(place: re.Match[str]) -> str:
-    return textwrap.indent(textwrap.dedent(TEXTS[place[2]]).strip("\n"), place[1])

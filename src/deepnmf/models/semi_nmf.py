@@ -1,11 +1,11 @@
 from typing import ClassVar
 
+from deepnmf.models.factorization import Factorization
 from deepnmf.models.parameters import CodeScale, Constraints, FreeInit, RandomStateLike, SolverName, one_of
-from deepnmf.models.sample_weights import WeighingFactorization
 from deepnmf.solvers.chain_problem import ChainProblem
 
 
-class SemiNMF(WeighingFactorization):
+class SemiNMF(Factorization):
     """X ≈ H Z with H >= 0, X and Z of any sign (Ding, Li & Jordan, 2010).
 
     The default start (Gillis & Kumar, 2015) has the error of the truncated SVD, the optimum, whenever X is

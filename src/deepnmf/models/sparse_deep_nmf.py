@@ -2,8 +2,8 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import ClassVar, Literal
 
+from deepnmf.models.factorization import Factorization
 from deepnmf.models.parameters import Constraints, Init, KeepCodes, RandomStateLike, SolverName, one_of
-from deepnmf.models.sample_weights import WeighingFactorization
 from deepnmf.objective import (
     LayerPenalty,
     RidgeCodes,
@@ -17,7 +17,7 @@ from deepnmf.solvers.divergence_loss import loss_of
 from deepnmf.solvers.problem import Layerwise
 
 
-class SparseDeepNMF(WeighingFactorization):
+class SparseDeepNMF(Factorization):
     """X ≈ H_m Z_m ··· Z_1, all nonnegative, with penalties that make parts or codes sparse (Guo & Zhang, 2019).
 
     DNMF (no penalty) and its four sparse variants: layer by layer first, without penalties, then all factors and the

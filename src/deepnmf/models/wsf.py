@@ -7,7 +7,7 @@ from deepnmf.models.parameters import Constraints, FreeInit, RandomStateLike, on
 from deepnmf.solvers.chain_problem import ChainProblem
 
 
-class WSF(Factorization):
+class WSF(Factorization, weighs_samples=False):
     """Semi-NMF whose codes are alike within a class, where classes are known (Trigeorgis et al., 2017).
 
     ½‖X - HZ‖² + ½ λ Tr(HᵀLH), H >= 0: L is the Laplacian of a graph with edges between samples of one class, and

@@ -7,7 +7,7 @@ from deepnmf.models.parameters import Constraints, FreeInit, RandomStateLike, on
 from deepnmf.solvers.chain_problem import ChainProblem
 
 
-class WSFMA(Factorization):
+class WSFMA(Factorization, weighs_samples=False):
     """`WSF` with several attributes on one layer, a graph and a weight each (Trigeorgis et al., 2017).
 
     ½‖X - HZ‖² + ½ Σ_a λ_a Tr(HᵀL_aH), H >= 0, features counted at unit norm.

@@ -5,7 +5,7 @@ divergence or half the squared error. Codes have a root mean square of about one
 layer predicts nothing.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,6 +49,45 @@ def squared_fit(V: Array, H: Array, Z: Array, weights: Array | None = None) -> t
     V = V - H.dtype.type(FLOOR)
     each, weighed = np.sum(np.square(V - H @ Z), axis=1, dtype=np.float64), by_weights(H, weights)
     return 0.5 * _total(each, weights), (weighed.T @ V, weighed.T @ H)
+
+
+class Slopes(NamedTuple):
+    """The gradient of a layer's loss d(V | H Z + ε) in V and in H, row by row, and the part that the latter is
+    measured by: what the model alone costs, or the linear part of a quadratic.
+    """
+
+    below: Array
+    own: Array
+    scale: Array
+
+
+def counted_slopes(V: Array, H: Array, Z: Array) -> Slopes:
+    """Those of KL(V | H Z + ε).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> H, Z = np.array([[2.0]]), np.array([[1.0, 3.0]])
+    >>> [part.round(3) for part in counted_slopes(np.array([[4.0, 3.0]]), H, Z)]
+    [array([[ 0.693, -0.693]]), array([[0.5]]), array([[4.]])]
+    """
+    ratio, price = V / (H @ Z + H.dtype.type(FLOOR)), np.broadcast_to(Z.sum(axis=1), H.shape)
+    return Slopes(np.log(ratio), price - ratio @ Z.T, price)
+
+
+def squared_slopes(V: Array, H: Array, Z: Array) -> Slopes:
+    """Those of ½‖V - H Z - ε‖².
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> H, Z = np.array([[2.0]]), np.array([[1.0, 3.0]])
+    >>> [part.round(3) for part in squared_slopes(np.array([[4.0, 3.0]]), H, Z)]
+    [array([[ 2., -3.]]), array([[7.]]), array([[13.]])]
+    """
+    V = V - H.dtype.type(FLOOR)
+    missing = V - H @ Z
+    return Slopes(missing, -missing @ Z.T, V @ Z.T)
 
 
 def _total(each: Any, weights: Array | None) -> float:

@@ -220,14 +220,14 @@ class MultiplicativeStep:
         """The same where X̂ is needed at stored entries alone: elsewhere counts pull at nothing."""
         H, D, loss = rows[0], self.problem.decoder, self.problem.divergence
         l1, l2, ones = self.problem.l1, self.problem.l2, np.ones(D.shape[1])
-        pull = self._ratios(X, H, D)[0] @ D.T
+        pull = stored_ratios(X, H, self.problem)[0] @ D.T
         price = np.broadcast_to(self.problem.sums, H.shape) + l1
         measured = price + l2 * H - pull, price, (H * pull).sum(axis=1, keepdims=True)
         slope, own_price, totals = (by_roots(each, row_weights) for each in measured)
         violation = square_violation(H, slope, own_price, totals)
         if self.moves:
             H = (H * loss.ratio(pull, price - l1, H, l1, l2, self.exponent)).astype(H.dtype, copy=False)
-        ratios, model = self._ratios(X, H, D)
+        ratios, model = stored_ratios(X, H, self.problem)
         weighed, counts = by_weights(H, row_weights), X.data
         counts = counts if row_weights is None else counts * row_weights[entry_rows(X)]
         code_sums, size = weighed.sum(axis=0, dtype=np.float64), np.vdot(own_price, own_price)
@@ -235,11 +235,6 @@ class MultiplicativeStep:
         sums = np.array([violation, size, fit, code_sums.sum(), np.vdot(weighed, H)], np.float64)
         P, Q = np.asarray((ratios.T @ weighed).T, dtype=np.float64), np.outer(code_sums, ones)
         return (H, H)[: len(rows)], (P, Q, sums)
-
-    def _ratios(self, X: Matrix, H: Array, D: Array) -> tuple[Matrix, Array]:
-        """X/X̂ and X̂ at the stored entries of X."""
-        model = np.maximum(sampled_products(X, H, D), self.problem.divergence.epsilon)
-        return sparse.csr_array((X.data / model, X.indices, X.indptr), shape=X.shape), model
 
     def _moved(
         self, h: Array, D: Array, x: Array, weights: Array | None, row_weights: Array | None
@@ -254,6 +249,12 @@ class MultiplicativeStep:
         if self.moves:
             h = (h * loss.ratio(pull, push, h, l1, l2, self.exponent)).astype(h.dtype, copy=False)
         return h, violation, float(np.vdot(price, price))
+
+
+def stored_ratios(X: Matrix, H: Array, problem: RowsProblem) -> tuple[Matrix, Array]:
+    """X/X̂ and X̂ at the stored entries of X."""
+    model = np.maximum(sampled_products(X, H, problem.decoder), problem.divergence.epsilon)
+    return sparse.csr_array((X.data / model, X.indices, X.indptr), shape=X.shape), model
 
 
 @dataclass(frozen=True)

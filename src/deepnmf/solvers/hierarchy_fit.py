@@ -14,6 +14,7 @@ from deepnmf.objective.chain import inverse_norms
 from deepnmf.solvers.descent import ROUNDING
 from deepnmf.solvers.divergence_loss import BetaDivergence, loss_of
 from deepnmf.solvers.known_components import KnownComponents, balanced_norm
+from deepnmf.solvers.layered_certificate import layered_residuals
 from deepnmf.solvers.layered_chain import LayeredChain, layered_loss, learned_chain
 from deepnmf.solvers.layered_descent import (
     LayeredDescent,
@@ -61,7 +62,9 @@ class BoundHierarchy(BoundProblem):
             negligible=self.negligible(engine),
             on_sweep=run.on_sweep,
         )
-        return self.handed_out(engine, descent.settled(state), loss.weights, history)
+        state = descent.settled(state)
+        certificate = max(layered_residuals(descent, state.codes, state.factors))
+        return replace(self.handed_out(engine, state, loss.weights, history), certificate=certificate)
 
     def learn_batch(self, engine: Engine, before: LayeredChain, codes: Array, memory: LayeredMemory | None) -> Fit:
         """Learn from the rows of an engine, after what was learned before; `codes` are those of the last batch."""

@@ -11,9 +11,12 @@ import numpy as np
 
 from deepnmf.arrays import Array
 from deepnmf.objective.chain import inverse_norms
-from deepnmf.objective.layered_loss import counted_fit, squared_fit
+from deepnmf.objective.layered_loss import Slopes, counted_fit, counted_slopes, squared_fit, squared_slopes
+from deepnmf.objective.quadratic import inner
 from deepnmf.solvers.descent import extrapolated
 from deepnmf.solvers.divergence_state import LIFT_OF_LEARNED, repeated
+from deepnmf.solvers.expected_counts import square_violation
+from deepnmf.solvers.steps import squared_violation
 
 ROWS_TOGETHER = 32  # rows of a factor whose slopes one product computes
 ROOT_STEPS = 60
@@ -32,6 +35,10 @@ class FactorSteps(ABC):
         """Z beyond `new`, seen from `old`, with norms or sums of rows as they are."""
 
     @abstractmethod
+    def violation(self, Z: Array, sums: Sequence[Array]) -> tuple[float, float]:
+        """The squared norms of the gradient along which Z may move, and of the part that it is measured by."""
+
+    @abstractmethod
     def remembered(self, Z: Array, sums: Sequence[Array]) -> tuple[Array, ...]:
         """What batches add up for the step of Z."""
 
@@ -42,6 +49,10 @@ class FactorSteps(ABC):
     @abstractmethod
     def moved_by_memory(self, Z: Array, remembered: Sequence[Array]) -> Array:
         """Z after one step by what all batches have added up."""
+
+    def settled(self, Z: Array) -> Array:
+        """Z without what only steps need."""
+        return Z
 
     def remembered_shapes(self, shape: tuple[int, ...]) -> list[tuple[int, ...]]:
         """Shapes of what batches add up for a Z of this shape."""
@@ -58,6 +69,10 @@ class CodesFit(FactorSteps):
     @abstractmethod
     def measured(self, V: Array, H: Array, Z: Array, weights: Array | None) -> tuple[float, tuple[Array, ...]]:
         """The loss of a block of rows by their weights, and the sums that a step of Z needs."""
+
+    @abstractmethod
+    def slopes(self, V: Array, H: Array, Z: Array) -> Slopes:
+        """The gradient of the loss in V and H, row by row."""
 
 
 # ------------------------------------------------------------------------------------------------ squared error
@@ -91,6 +106,15 @@ class SquaredSteps(FactorSteps):
         scale = np.linalg.norm(new, axis=1) * inverse_norms(ahead)
         return scale[:, None] * ahead
 
+    def violation(self, Z: Array, sums: Sequence[Array]) -> tuple[float, float]:
+        M, K, *_ = sums
+        return squared_violation(Z, self.free_gradient(Z, K @ Z - M)), inner(M, M)
+
+    def free_gradient(self, Z: Array, gradient: Array) -> Array:
+        """What is left of a gradient where norms of rows are kept: the part that is orthogonal to each row."""
+        along = np.sum(gradient * Z, axis=1) * inverse_norms(Z) ** 2
+        return np.asarray(gradient - along[:, None] * Z)
+
     def remembered(self, Z: Array, sums: Sequence[Array]) -> tuple[Array, ...]:
         return tuple(sums[:2])
 
@@ -110,6 +134,9 @@ class SquaredCodes(SquaredSteps, CodesFit):
     def measured(self, V: Array, H: Array, Z: Array, weights: Array | None) -> tuple[float, tuple[Array, ...]]:
         return squared_fit(V, H, Z, weights)
 
+    def slopes(self, V: Array, H: Array, Z: Array) -> Slopes:
+        return squared_slopes(V, H, Z)
+
     def remembered(self, Z: Array, sums: Sequence[Array]) -> tuple[Array, ...]:
         """Without what ε takes from codes of zero."""
         return tuple(np.maximum(one, 0) for one in sums)
@@ -126,8 +153,17 @@ class CountedCodes(CodesFit):
     def measured(self, V: Array, H: Array, Z: Array, weights: Array | None) -> tuple[float, tuple[Array, ...]]:
         return counted_fit(V, H, Z, weights)
 
+    def slopes(self, V: Array, H: Array, Z: Array) -> Slopes:
+        return counted_slopes(V, H, Z)
+
+    def violation(self, Z: Array, sums: Sequence[Array]) -> tuple[float, float]:
+        return violation_of_counts(Z, sums[0], bound_pushes(Z, sums[0], np.zeros_like(Z)))
+
     def moved(self, Z: Array, sums: Sequence[Array]) -> Array:
-        return expected_rows(Z * sums[0], Z.sum(axis=1))
+        return self.moved_by_memory(Z, self.remembered(Z, sums))
+
+    def settled(self, Z: Array) -> Array:
+        return without_lift(Z)
 
     def extrapolated(self, new: Array, old: Array, beta: float) -> Array:
         return with_sums(repeated(new, old, beta), new.sum(axis=1))
@@ -143,9 +179,28 @@ class CountedCodes(CodesFit):
         return lifted(expected_rows(remembered[0], Z.sum(axis=1)))
 
 
+def bound_pushes(Z: Array, pulls: Array, pushes: Array) -> Array:
+    """T + μ of Σ T Z - N log Z where sums of rows are kept, with `pulls` N/Z and `pushes` T.
+
+    μ is the multiplier of the sum of a row, by which the slopes T + μ - N/Z along the row itself cancel.
+    """
+    return np.asarray(pushes + np.sum(Z * (pulls - pushes), axis=1, keepdims=True) / Z.sum(axis=1, keepdims=True))
+
+
+def violation_of_counts(Z: Array, pulls: Array, pushes: Array) -> tuple[float, float]:
+    """The squared violation of optimality of slopes that are `pushes` - `pulls`, and the square of these pushes."""
+    totals = np.sum(Z * pulls, axis=1, keepdims=True)
+    return square_violation(Z, pushes - pulls, pushes, totals), inner(pushes, pushes)
+
+
 def lifted(Z: Array) -> Array:
     """What had no counts stays a little above 0, for a step could never leave that; sums of rows are as they were."""
-    return with_sums(np.maximum(Z, LIFT_OF_LEARNED * Z.mean()), Z.sum(axis=1))
+    return with_sums(np.maximum(Z, LIFT_OF_LEARNED * Z.mean(axis=1, keepdims=True)), Z.sum(axis=1))
+
+
+def without_lift(Z: Array) -> Array:
+    """What is no more than lifted is 0 again; sums of rows are as they were."""
+    return with_sums(np.where(2 * LIFT_OF_LEARNED * Z.mean(axis=1, keepdims=True) < Z, Z, 0), Z.sum(axis=1))
 
 
 def expected_rows(N: Array, totals: Array, weights: Array | None = None) -> Array:

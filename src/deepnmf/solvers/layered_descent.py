@@ -10,6 +10,7 @@ a state has the factors that its loss belongs to, and beside them those that the
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -102,8 +103,9 @@ class LayeredDescent:
 
     def settled(self, state: LayeredState) -> LayeredState:
         """The state with codes that belong to its factors: extrapolated factors are some passes ahead of them."""
-        codes, *_ = self._pass(state.codes, state.factors, SETTLING_PASSES)
-        return replace(state, codes=codes)
+        factors = tuple(fit.settled(Z) for fit, Z in zip(self.loss.layers, state.factors, strict=True))
+        codes, *_ = self._pass(state.codes, factors, SETTLING_PASSES)
+        return replace(state, codes=codes, factors=factors)
 
     def memory(self, codes: Array, factors: Sequence[Array]) -> LayeredMemory:
         """What a later batch needs to know of these rows."""
@@ -119,15 +121,27 @@ class LayeredDescent:
         self, codes: Array, factors: Sequence[Array], n_passes: int
     ) -> tuple[Array, list[float], list[Sequence[Array]]]:
         """New codes, the losses of all layers, and the sums that the step of each factor needs."""
-        dtype, Z, data = self.engine.dtype, factors[0], self.loss.data
-        step = LayeredStep(data.problem(Z, dtype), self.loss.codes, self.loss.upper(factors, dtype), n_passes)
-        rows = data.rows(self.engine, codes[:, : len(Z)], Z)
-        (codes,), (values, *sums) = rows.sweep((codes,), step)
-        upper = []
-        for fit in self.loss.codes:
-            upper.append(sums[: fit.n_sums])
-            sums = sums[fit.n_sums :]
-        return codes, [data.value(rows, Z, sums), *(float(value) for value in values)], [sums, *upper]
+        rows = self.rows(codes, factors)
+        (codes,), (values, *sums) = rows.sweep((codes,), self.step(factors, n_passes))
+        of_layers = self.by_layer(sums)
+        fit = self.loss.data.value(rows, factors[0], of_layers[0])
+        return codes, [fit, *(float(value) for value in values)], of_layers
+
+    def rows(self, codes: Array, factors: Sequence[Array]) -> Engine:
+        """The rows that a pass reads, where codes and factors are these."""
+        return self.loss.data.rows(self.engine, codes[:, : len(factors[0])], factors[0])
+
+    def step(self, factors: Sequence[Array], n_passes: int) -> "LayeredStep":
+        """What a pass does to a block of rows."""
+        dtype = self.engine.dtype
+        return LayeredStep(
+            self.loss.data.problem(factors[0], dtype), self.loss.codes, self.loss.upper(factors, dtype), n_passes
+        )
+
+    def by_layer(self, sums: Sequence[Array]) -> list[Sequence[Array]]:
+        """The sums of a pass, for each factor those that it needs."""
+        edges = np.cumsum([0, *(fit.n_sums for fit in self.loss.codes)])
+        return [sums[edges[-1] :], *(sums[start:stop] for start, stop in pairwise(edges))]
 
 
 @dataclass(frozen=True)
@@ -143,7 +157,7 @@ class LayeredStep:
         H = np.maximum(rows[0], SMALLEST, dtype=rows[0].dtype)
         if self.n_passes:
             self.fit.descend(X_b, H, self.upper, self.n_passes)
-        first, *others = np.split(H, np.cumsum(self.upper.sizes)[:-1], axis=1)
+        first, *others = self.upper.split(H)
         layers = zip(self.codes_fits, (first, *others), others, self.upper.matrices(), strict=False)
         measured = [fit.measured(below, own, Z, X_b.row_weights) for fit, below, own, Z in layers]
         values, sums = np.array([value for value, _ in measured]), [array for _, own in measured for array in own]

@@ -9,7 +9,7 @@ import numpy as np
 
 from deepnmf.arrays import Array
 from deepnmf.engines import Block, Engine, Sums
-from deepnmf.engines.entries import entry_parts, stored_entries
+from deepnmf.engines.entries import entry_parts, stored_entries, stored_rows
 from deepnmf.kernels import descend_layers, descend_layers_of_counts
 from deepnmf.kernels.layered_codes import UpperLayers
 from deepnmf.kernels.poisson import Entries
@@ -17,8 +17,17 @@ from deepnmf.objective import FixedEntries
 from deepnmf.objective.divergences import Divergence
 from deepnmf.objective.quadratic import inner
 from deepnmf.solvers.divergence_state import repeated
-from deepnmf.solvers.divergence_steps import CoordinateStep, RowsProblem, constant
-from deepnmf.solvers.layer_steps import FactorSteps, SquaredSteps, expected_rows, lifted, with_sums
+from deepnmf.solvers.divergence_steps import CoordinateStep, RowsProblem, constant, few_rows, stored_ratios
+from deepnmf.solvers.layer_steps import (
+    FactorSteps,
+    SquaredSteps,
+    bound_pushes,
+    expected_rows,
+    lifted,
+    violation_of_counts,
+    with_sums,
+    without_lift,
+)
 from deepnmf.solvers.statistics import block_statistics
 
 
@@ -54,6 +63,10 @@ class RowsFit(ABC):
     def sums(self, X_b: Block, H: Array) -> Sums:
         """What value and step of Z_1 need to know of the codes H_1 of a block."""
 
+    @abstractmethod
+    def slopes(self, X_b: Block, H: Array) -> tuple[Array, Array]:
+        """The gradient of the fit in H_1, row by row, and the part that it is measured by."""
+
 
 # ------------------------------------------------------------------------------------------------ squared error
 
@@ -74,6 +87,10 @@ class SquaredFit(SquaredSteps, DataFit):
 
     def extrapolated(self, new: Array, old: Array, beta: float) -> Array:
         return _beside_fixed(self.fixed, super().extrapolated(new, old, beta), new)
+
+    def free_gradient(self, Z: Array, gradient: Array) -> Array:
+        free = _with_free_rows(self.fixed, super().free_gradient(Z, gradient), gradient)
+        return free if self.fixed is None else self.fixed.at_learned(free)
 
     def rows(self, engine: Engine, codes: Array, Z: Array) -> Engine:
         return engine.completed(codes, Z)
@@ -102,6 +119,13 @@ class SquaredRows(RowsFit):
 
     def sums(self, X_b: Block, H: Array) -> Sums:
         return block_statistics(X_b, H)
+
+    def slopes(self, X_b: Block, H: Array) -> tuple[Array, Array]:
+        target, slopes = np.empty_like(H), np.empty_like(H)
+        for own in X_b.normal_equations(self.features):
+            target[own.rows] = own.target
+            slopes[own.rows] = H[own.rows] @ (self.gram if own.gram is None else own.gram) - own.target
+        return slopes, target
 
 
 # ------------------------------------------------------------------------------------------------------- counts
@@ -133,8 +157,18 @@ class CountsFit(DataFit):
         """One step of expectation-maximization."""
         code_sums, _, M, *T = sums
         N, pushes = Z * M.T, T[0].T if T else None
-        new = expected_rows(N, Z.sum(axis=1), pushes)
+        new = lifted(expected_rows(N, Z.sum(axis=1), pushes))
         return _beside_fixed(self.fixed, new, _unbound(N, code_sums[:, None] if pushes is None else pushes))
+
+    def settled(self, Z: Array) -> Array:
+        return _beside_fixed(self.fixed, without_lift(Z), Z)
+
+    def violation(self, Z: Array, sums: Sequence[Array]) -> tuple[float, float]:
+        code_sums, _, M, *T = sums
+        pushes = T[0].T if T else np.repeat(code_sums[:, None], Z.shape[1], axis=1)
+        bound = _with_free_rows(self.fixed, bound_pushes(Z, M.T, pushes), pushes)
+        pulls = M.T if self.fixed is None else np.where(self.fixed.mask(len(Z)), bound, M.T)  # no slope where fixed
+        return violation_of_counts(Z, pulls, bound)
 
     def remembered(self, Z: Array, sums: Sequence[Array]) -> tuple[Array, ...]:
         """Expected counts, and HᵀW."""
@@ -153,13 +187,18 @@ class CountsFit(DataFit):
         return _beside_fixed(self.fixed, with_sums(repeated(new, old, beta), new.sum(axis=1)), new)
 
 
+def _with_free_rows(fixed: FixedEntries | None, bound: Array, unbound: Array) -> Array:
+    """What holds for rows that keep a norm or sum, and in rows whose scale is fixed what holds without."""
+    if fixed is None:
+        return bound
+    bound, free = bound.copy(), np.flatnonzero(fixed.have_scale)
+    bound[free] = unbound[free]
+    return bound
+
+
 def _beside_fixed(fixed: FixedEntries | None, Z: Array, unbound: Array) -> Array:
     """Z with its fixed entries, in rows whose scale is fixed beside others than Z has: `unbound` to a norm or sum."""
-    if fixed is None:
-        return Z
-    Z = Z.copy()
-    Z[: len(fixed.values)][fixed.have_scale] = unbound[: len(fixed.values)][fixed.have_scale]
-    return fixed.put_into(Z)
+    return Z if fixed is None else fixed.put_into(_with_free_rows(fixed, Z, unbound))
 
 
 def _unbound(N: Array, pushes: Array) -> Array:
@@ -181,3 +220,14 @@ class CountsRows(RowsFit):
     def sums(self, X_b: Block, H: Array) -> Sums:
         """Sums of codes, the fit, (X/X̂)ᵀH, and WᵀH where entries have weights."""
         return CoordinateStep(self.problem, 0, with_counts=True, measured=True)(X_b, (H,))[1]
+
+    def slopes(self, X_b: Block, H: Array) -> tuple[Array, Array]:
+        D, loss = self.problem.decoder, self.problem.divergence
+        if (stored := stored_rows(X_b)) is not None:
+            price = np.broadcast_to(self.problem.sums, H.shape)
+            return price - stored_ratios(stored, H, self.problem)[0] @ D.T, price
+        slopes, price = np.empty_like(H), np.empty_like(H)
+        for part, x, weights in few_rows(X_b):
+            pull, push = loss.powers(x, np.maximum(H[part] @ D, loss.epsilon), weights)
+            slopes[part], price[part] = (push - pull) @ D.T, push @ D.T
+        return slopes, price

@@ -1,0 +1,56 @@
+"""How the methods of a model look from outside: when they are there, what they take, and their documentation."""
+
+import inspect
+import re
+import textwrap
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any, TypeVar, cast
+
+from sklearn.utils.metaestimators import available_if
+
+from deepnmf.models.parameters import CONSTRAINTS, TEXTS
+
+_PLACE = re.compile(r"^( *)\{(\w+)\}$", re.MULTILINE)
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def offered_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
+    """A method that a model has only where `check(model)` is true; `check` may say why not by an AttributeError."""
+    return cast(Callable[[Method], Method], available_if(check))
+
+
+def without_sample_weight(method: Any) -> Any:
+    """A copy of a method whose signature and docstring have no `sample_weight`: scikit-learn decides by these.
+
+    A value that is passed all the same gets the sentence of a model that cannot weigh samples.
+    """
+    closure, defaults = method.__closure__, method.__defaults__
+    copy: Any = FunctionType(method.__code__, method.__globals__, method.__name__, defaults, closure)
+    copy.__kwdefaults__, copy.__annotations__ = method.__kwdefaults__, method.__annotations__
+    copy.__qualname__, copy.__module__ = method.__qualname__, method.__module__
+    copy.__doc__ = re.sub(r"^( *)sample_weight : .*\n(\1 +.*\n)*", "", method.__doc__, flags=re.MULTILINE)
+    signature = inspect.signature(method)
+    kept = [one for one in signature.parameters.values() if one.name != "sample_weight"]
+    copy.__signature__ = signature.replace(parameters=kept)
+    return copy
+
+
+def complete(cls: type[Any]) -> None:
+    """Put shared texts into the docstrings of a model and its methods, and shared rules beside its own."""
+    cls.__doc__ = _completed(cls.__doc__)
+    for member in vars(cls).values():
+        function = getattr(member, "fn", member)  # where `available_if` has it
+        if inspect.isfunction(function):
+            function.__doc__ = _completed(function.__doc__)
+    rules = CONSTRAINTS | getattr(cls, "_parameter_constraints", {})
+    cls._parameter_constraints = {name: rules[name] for name in inspect.signature(cls).parameters if name in rules}
+
+
+def _completed(text: str | None) -> str | None:
+    return None if text is None else _PLACE.sub(_shared, text)
+
+
+def _shared(place: re.Match[str]) -> str:
+    return textwrap.indent(textwrap.dedent(TEXTS[place[2]]).strip("\n"), place[1])
