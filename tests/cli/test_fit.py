@@ -93,7 +93,7 @@ def test_missing_options_are_chosen_from_the_data_and_reported(tmp_path, monkeyp
     assert ",".join(map(str, model.layer_sizes)) == layers
     result = succeeded("fit", "faces.npz", "--model", "gdnmf", "--set", "max_iter=2", "--no-report", "-o", "gdnmf")
     said = " ".join(result.stdout.split())
-    assert "GDNMF as it is set cannot leave out entries of X" in said
+    assert "GDNMF with these parameters cannot skip hidden entries of X" in said
     assert "using gdnmf with layers 30,10." in said
 
 

@@ -92,12 +92,12 @@ def test_codes_and_layers_that_do_not_exist_are_refused(model):
 @pytest.mark.parametrize(
     ("sizes", "error", "sentence"),
     [
-        ((), ValueError, "layer_sizes must hold one positive integer a layer"),
+        ((), ValueError, "layer_sizes must contain one positive integer per layer"),
         ((5, 0), ValueError, "layer_sizes must be positive, got 0"),
         ((5, -2), ValueError, "layer_sizes must be positive, got -2"),
-        ((5.0, 2), TypeError, "layer_sizes must hold integers, got 5.0"),
-        ((True, 2), TypeError, "layer_sizes must hold integers, got True"),
-        (("5", 2), TypeError, "layer_sizes must hold integers, got '5'"),
+        ((5.0, 2), TypeError, "layer_sizes must contain integers, got 5.0"),
+        ((True, 2), TypeError, "layer_sizes must contain integers, got True"),
+        (("5", 2), TypeError, "layer_sizes must contain integers, got '5'"),
         (0, ValueError, "The 'layer_sizes' parameter"),
         ("53", ValueError, "The 'layer_sizes' parameter"),
         (None, ValueError, "The 'layer_sizes' parameter"),
@@ -140,7 +140,7 @@ def test_an_explicit_nndsvd_start_above_the_rank_is_refused(init):
         (NSNMF(4, init="custom"), "init='custom' needs a start"),
         (SemiNMF(4, init="nndsvd"), "The 'init' parameter of SemiNMF"),
         (DeepNSNMF((8, 4), theta=(0.1, 0.2, 0.3)), "theta has 3 values, but there are 2 layers"),
-        (DeepNSNMF((8, 4), theta=(0.1, 1.2)), "theta must be a finite number from 0 to 1, or one a layer; got 1.2"),
+        (DeepNSNMF((8, 4), theta=(0.1, 1.2)), "theta must be a finite number from 0 to 1, or one per layer; got 1.2"),
         (DeepNSNMF((8, 4), output_layer=2), "output_layer is 2, but the model has 2 layers: expected -2 to 1"),
         (SparseDeepNMF((8, 4), penalty="L1"), "The 'penalty' parameter of SparseDeepNMF"),
         (

@@ -140,7 +140,7 @@ def test_a_model_file_is_refused_as_a_checkpoint(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"checkpoint": "nowhere/fit"}, "checkpoint is 'nowhere/fit': expected a file in a folder that is there"),
+        ({"checkpoint": "nowhere/fit"}, "checkpoint is 'nowhere/fit': expected a file in an existing folder"),
         ({"checkpoint": "fit", "checkpoint_seconds": -1}, "checkpoint_seconds is -1: expected a number of seconds"),
     ],
 )

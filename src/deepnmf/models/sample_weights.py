@@ -1,4 +1,4 @@
-"""Models whose samples may count more or less than others."""
+"""The base class of models with sample weights."""
 
 import os
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from deepnmf.solvers.loop import OnSweep
 
 
 class WeighingFactorization(Factorization):
-    """A linear factorization without graphs: rows have problems of their own, and may have weights."""
+    """A factorization without graphs, in which the problems of rows are independent and may be weighted."""
 
     def fit(
         self,
@@ -56,7 +56,7 @@ class WeighingFactorization(Factorization):
         return self._fit(X, start, control, entry_weight, components, sample_weight, labels=y)
 
     def score(self, X: Matrix, y: object = None, entry_weight: EntryWeight = None, sample_weight: Any = None) -> float:
-        """Share that the model explains beyond a baseline, 1 - d(X, X̂) / d(X, baseline), over the observed entries.
+        """Return the share explained beyond a baseline, 1 - d(X, X̂) / d(X, baseline), over the observed entries.
 
         {baseline}
 
