@@ -104,7 +104,7 @@ def test_a_search_for_layers_that_was_cut_says_so(tmp_path, monkeypatch):
     np.save("signed.npy", digits()[0] - 0.5)
     said = " ".join(succeeded("fit", "signed.npy", "--no-report").stdout.split())
     assert "Tried: 1 features in the first layer" in said
-    assert "The search was cut there" in said
+    assert "The search ended early to save time" in said
     assert "using deep-semi-nmf with layers 1." in said
 
 

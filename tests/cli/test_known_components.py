@@ -43,7 +43,7 @@ def test_known_components_are_scaled_as_the_data(spectra):
 @pytest.mark.parametrize(
     ("columns", "sentence"),
     [
-        (["400 nm", "420 nm"], "of --fixed lacks columns of the data: '400 nm', '420 nm'."),
+        (["400 nm", "420 nm"], "of --fixed has no column for '400 nm', '420 nm': expected all columns of the data."),
         ([f"{400 + 10 * j} nm" for j in range(7)], "'440 nm' and 2 more."),
     ],
 )

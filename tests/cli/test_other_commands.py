@@ -91,7 +91,7 @@ def test_transform_refuses_what_it_cannot_use(tmp_path, fitted):
         assert (result.exit_code, what in result.stderr) == (code, True), result.output
     (fitted / "reading.json").write_text("{}")
     result = run("transform", fitted, csv, "-o", tmp_path / "c.csv")
-    assert (result.exit_code, "does not say how the data were read" in result.stderr) == (3, True)
+    assert (result.exit_code, "does not describe how the data were read" in result.stderr) == (3, True)
     assert not (tmp_path / "c.csv").exists()
     assert (tmp_path / "there.csv").read_text() == "mine"
 
@@ -156,7 +156,7 @@ def test_parameters_of_a_model_are_listed_with_their_defaults():
     text = succeeded("models", "deep-nsnmf").stdout
     assert "--layers 100,10" in text
     assert (
-        "--set theta=0.1\n    float or sequence of float in [0, 1]. Smoothing, one number for all layers or one per layer"
+        "--set theta=0.1\n    float or sequence of float in [0, 1]. Smoothing, one number for all layers or one per"
         in text
     )
     assert "verbose" not in text

@@ -137,7 +137,7 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         """Set the fitted attributes."""
         self._set_learned(fit.learned)
         self.codes_, self.reconstruction_err_, self._memory = fit.codes, fit.error, fit.memory
-        self.loss_curve_ = np.array([run.shown(loss) for loss in fit.history.losses])
+        self.loss_curve_ = np.array([run.in_data_units(loss) for loss in fit.history.losses])
         self.n_iter_, self.stop_reason_ = len(fit.history.losses), fit.history.stop_reason
         for name in ("kkt_residual_", "_explained", "_shares_of_squares", "input_names_"):
             self.__dict__.pop(name, None)

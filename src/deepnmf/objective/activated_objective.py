@@ -166,7 +166,7 @@ class ActivatedObjective(Penalized):
         scales, pairs = self._square_scales(chain), zip(self.graphs.penalties, roughness, strict=True)
         return fit + priced + sum(0.5 * one.weight * float(rough @ scales[one.layer]) for one, rough in pairs)
 
-    def held(self, chain: Chain, lowest: Statistics, roughness: Sequence[Array]) -> Statistics:
+    def gram_with_graphs(self, chain: Chain, lowest: Statistics, roughness: Sequence[Array]) -> Statistics:
         """The statistics of V_1 as Z_1 sees them: graphs hold its rows.
 
         They are concave in the squared norms of these, so that their slope there majorizes them.

@@ -148,7 +148,9 @@ class ActivatedDescent:
         if not np.isfinite(lowest.K).all():
             return replace(state, loss=np.inf)
         rough = known.roughness
-        chain = chain.with_factor(0, self._lowest_factor(chain, self.objective.held(chain, lowest, rough), top))
+        chain = chain.with_factor(
+            0, self._lowest_factor(chain, self.objective.gram_with_graphs(chain, lowest, rough), top)
+        )
         loss = self.objective.value(chain, lowest, top, rough)
         return replace(state, chain=chain, known=known, loss=loss)
 

@@ -86,7 +86,7 @@ class Run:
     _sweeping: bool = False
     _asked_to_end: bool = False
 
-    def shown(self, loss: float) -> float:
+    def in_data_units(self, loss: float) -> float:
         """A loss in the units of the data as they were given; in two steps, for the power itself may overflow."""
         half = self.unit ** (self.degree / 2)
         return loss * half * half
@@ -96,7 +96,7 @@ class Run:
         if self.verbose > 1 or (self.verbose and (sweep <= 1 or sweep % 10 == 0)):
             elapsed = time.perf_counter() - self.began
             print(
-                f"{stage}: sweep {sweep}, loss {self.shown(loss):.6g}, decrease {decrease:.1e}, {elapsed:.1f} s",
+                f"{stage}: sweep {sweep}, loss {self.in_data_units(loss):.6g}, decrease {decrease:.1e}, {elapsed:.1f} s",
                 flush=True,
             )
 
@@ -176,7 +176,7 @@ def minimize(
                 losses.append(state.loss)
                 if run.verbose:
                     run.show(stage, len(losses), state.loss, _mean_decrease(losses, negligible))
-                if on_sweep is not None and on_sweep(len(losses), run.shown(state.loss)):
+                if on_sweep is not None and on_sweep(len(losses), run.in_data_units(state.loss)):
                     run.ended = "on_sweep"
                 else:
                     reason = _reason_to_stop(state, losses, tol, drop * first, negligible)
