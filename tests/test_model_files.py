@@ -273,14 +273,17 @@ FORGED = {
         r"has shape \(8, 4\), but the model needs \(4, 8\)",
     ),
     "other sizes": (lambda p: with_parameter(p, layer_sizes=[8, 5]), r"but the model needs \(5, 8\)"),
-    "missing array": (lambda p: with_parameter(p, layer_sizes=[8, 4, 2]), "holds 2 arrays of factor, but .* needs 3"),
+    "missing array": (
+        lambda p: with_parameter(p, layer_sizes=[8, 4, 2]),
+        "contains 2 arrays of factor, but .* needs 3",
+    ),
     "other features": (lambda p: with_fields(p, n_features_in=25), r"but the model needs \(8, 25\)"),
     "foreign parameter": (lambda p: with_parameter(p, shell="rm"), "DeepNMFNetwork has no parameter 'shell'"),
     "bad parameter": (lambda p: with_parameter(p, max_iter=0), "'max_iter' parameter of DeepNMFNetwork must be"),
     "bad layer": (lambda p: with_parameter(p, output_layer=7), "output_layer is 7, but the model has 2 layers"),
     "bad pooling": (lambda p: with_parameter(p, pool_size=[1, 2, 3]), "pool_size has 3 values"),
     "foreign class": (lambda p: with_fields(p, **{"class": "os.system"}), "its class is 'os.system'"),
-    "later format": (lambda p: with_fields(p, format="deepnmf-3"), "its format is 'deepnmf-3', and this version reads"),
+    "later format": (lambda p: with_fields(p, format="deepnmf-3"), "its format is 'deepnmf-3', but this version reads"),
     "negative factor": (lambda p: with_number(p, "factor.0", -1), "its factor.0 has entries from -1.0 to"),
     "NaN": (lambda p: with_number(p, "factor.0", np.nan), "its factor.0 has entries from nan"),
     "infinite": (lambda p: with_number(p, "codes.0", np.inf), "to inf: expected finite entries"),
@@ -320,7 +323,7 @@ def test_a_memory_of_batches_without_factors_is_refused(tmp_path):
     NMF(3, random_state=0, max_iter=3).partial_fit(data()).partial_fit(data()).save(path)
     parts = Parts.of(path.read_bytes())
     path.write_bytes(replace(parts, header=parts.header.replace('"factor.0"', '"x.0"')).sealed())
-    with pytest.raises(ModelFileError, match="it holds 0 arrays of factor, but the model needs 1"):
+    with pytest.raises(ModelFileError, match="it contains 0 arrays of factor, but the model needs 1"):
         deepnmf.load(path)
 
 
@@ -332,14 +335,14 @@ def test_a_file_whose_header_declares_terabytes_is_refused(tmp_path):
 
 def test_a_long_header_is_refused_before_it_is_read(tmp_path):
     (tmp_path / "model").write_bytes(joined(b" " * (2**24 + 1), b""))
-    with pytest.raises(ModelFileError, match="at most 16777216 are expected"):
+    with pytest.raises(ModelFileError, match="expected at most 16777216"):
         deepnmf.load(tmp_path / "model")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
 def test_a_pipe_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "model")
-    with pytest.raises(ModelFileError, match="it is no file"):
+    with pytest.raises(ModelFileError, match="it is not a regular file"):
         deepnmf.load(tmp_path / "model")
 
 

@@ -489,7 +489,7 @@ def test_bad_sizes_are_refused(sizes, message):
 
 @pytest.mark.parametrize(
     ("sizes", "message"),
-    [([3, (3, 2)], "integers, or of tuples"), ([(3, 4)], "layers that are not larger than the layer below")],
+    [([3, (3, 2)], "integers or a list of tuples"), ([(3, 4)], "layers that are not larger than the layer below")],
 )
 def test_bad_sizes_of_a_deep_model_are_refused(sizes, message):
     with pytest.raises(ValueError, match=message):

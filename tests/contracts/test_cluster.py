@@ -112,7 +112,7 @@ def test_the_number_of_tasks_of_a_pass_does_not_grow():
         (lambda X: da.where(X.max() == X, np.nan, X), "contains NaN or infinity"),
         (lambda X: X - 2, "Negative values in data"),
         (lambda X: X[0], "Expected 2D array"),
-        (lambda X: X.astype(complex), "real numbers are expected"),
+        (lambda X: X.astype(complex), "expected real numbers"),
     ],
 )
 def test_arrays_that_cannot_be_used_are_refused(spoil, words):

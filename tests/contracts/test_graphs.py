@@ -222,7 +222,7 @@ WRONG = [
     (WSF(4), {"y": np.zeros((60, 2))}, ValueError, "y has 2 columns"),
     (WSF(4, graph_weights=-1.0), {"y": places(60)}, ValueError, "graph_weights must be a finite number of at least 0"),
     (WSF(4, label_graph="dot"), {"y": places(60), "X": data() - 1}, ValueError, 'label_graph="dot".*needs X >= 0'),
-    (WSFMA(4, graph_weights=(1, 2)), {"y": attributes(60)}, ValueError, "graph_weights has 2 values, but there are 3"),
+    (WSFMA(4, graph_weights=(1, 2)), {"y": attributes(60)}, ValueError, "graph_weights has 2 values for 3"),
     (WSFMA(4), {"y": attributes(50)}, ValueError, "y has 50 labels, but X has 60 samples"),
     (DeepWSF((8, 4)), {"y": attributes(60)}, ValueError, "y has 3 columns, but the model has 2 layers"),
     (DeepWSF(**DEEP), {"y": attributes(60) * 0}, ValueError, r"y\[:, 0\] contains one class only"),

@@ -165,7 +165,7 @@ def test_sparse_ratings_are_never_converted_to_a_dense_array():
         (np.full((60, 25), -1.0), "entry_weight must be from 0 to 1, got -1 to -1"),
         (np.full((60, 25), np.nan), "entry_weight contains NaN"),
         (np.zeros((60, 25)), "entry_weight is 0 for every entry of X"),
-        ("stored", 'entry_weight="stored" is for a sparse X'),
+        ("stored", 'entry_weight="stored" needs a sparse X'),
         ("absent", 'entry_weight must be None, "stored" or a matrix'),
     ],
 )

@@ -262,7 +262,7 @@ def test_a_fit_goes_on_from_its_checkpoint_and_not_with_other_components(model, 
     with pytest.warns(UserWarning, match="Interrupted"):
         short(model).fit(data(), fixed_components=known(), **arguments)
     monkeypatch.setattr(checkpoints, "write", original)
-    with pytest.raises(ValueError, match="belongs to a fit of other data, or with other settings"):
+    with pytest.raises(ValueError, match="belongs to a fit with other data or other parameters"):
         short(model).fit(data(), fixed_components=partly_known(), **arguments)
     found = short(model).fit(data(), fixed_components=known(), **arguments)
     assert np.array_equal(found.components_, expected.components_)

@@ -108,7 +108,7 @@ def test_masks_are_refused_in_arguments_that_need_every_value():
         "decoded codes": lambda: quick(NMF(3)).fit(X).decode(codes),
     }
     for fit in wrong.values():
-        with pytest.raises(ValueError, match=f"has {MASKED}, and a value is expected"):
+        with pytest.raises(ValueError, match=f"has {MASKED}: expected a value"):
             fit()
     with pytest.raises(ValueError, match="NaN"):
         ImageGradientOrientations((4, 6)).fit(masked()[0])

@@ -1,4 +1,4 @@
-"""Sweeps of NMF on few rows, each in one compiled call."""
+"""Sweeps of NMF on small data, each in one compiled call."""
 
 from dataclasses import dataclass
 
@@ -11,9 +11,9 @@ from deepnmf.solvers.descent import ChainDescent, State, Sweep, inner_steps, rel
 
 @dataclass
 class SmallDescent(ChainDescent):
-    """The same sweeps as `ChainDescent` makes, for one layer without penalties, smoothing or fixed entries.
+    """The sweeps of `ChainDescent` for one layer without penalties, smoothing or fixed entries.
 
-    Other chains are passed on to it.
+    Other chains are delegated to it.
     """
 
     def _sweep(self, state: State, departure: Chain) -> Sweep:
