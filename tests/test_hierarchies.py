@@ -168,8 +168,8 @@ def test_every_feature_is_used_and_every_feature_is_another_whatever_the_sizes(d
     ("parameters", "message"),
     [
         ({"n_samples": 0}, r"'n_samples' parameter of make_hierarchy must be an int in the range \[1, inf\). Got 0"),
-        ({"n_samples": 5}, "n_samples is 5, but the top layer has 6 features: expected at least one each"),
-        ({"layer_sizes": ()}, "layer_sizes must hold one positive integer a layer"),
+        ({"n_samples": 5}, "n_samples is 5, but the top layer has 6 features: expected at least one per feature"),
+        ({"layer_sizes": ()}, "layer_sizes must contain one positive integer per layer"),
         ({"layer_sizes": (1, 3)}, r"layer_sizes is \(1, 3\): expected at least 2 features"),
         ({"layer_sizes": (4, 7)}, "expected at most 6 in layer 2"),
         ({"layer_sizes": (400, 60)}, "layer_sizes.0. is 400, but images of 20 x 20 pixels have no room"),

@@ -86,5 +86,5 @@ def test_matched_cosine_ignores_order_and_scale_and_counts_what_is_missing_as_ze
 
 
 def test_features_of_another_length_than_the_truth_are_refused():
-    with pytest.raises(ValueError, match="features has 3 columns, but truth has 2: expected as many"):
+    with pytest.raises(ValueError, match="features has 3 columns, but truth has 2: expected the same number"):
         matched_cosine(np.eye(3), np.eye(2))

@@ -71,7 +71,7 @@ def test_a_model_of_a_users_own_class_is_not_saved(tmp_path):
 
 
 def test_a_folder_is_refused_as_a_model(tmp_path):
-    with pytest.raises(ValueError, match="is not a sound deepnmf model"):
+    with pytest.raises(ValueError, match="is not a valid deepnmf model"):
         deepnmf.load(tmp_path)
 
 
@@ -87,7 +87,7 @@ def test_an_unfitted_model_is_not_saved(tmp_path):
 def test_a_file_that_is_not_a_model_is_refused(content, tmp_path):
     path = tmp_path / "model"
     path.write_bytes(content)
-    with pytest.raises(ValueError, match="is not a sound deepnmf model"):
+    with pytest.raises(ValueError, match="is not a valid deepnmf model"):
         deepnmf.load(path)
 
 

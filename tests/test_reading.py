@@ -249,7 +249,7 @@ def test_whole_numbers_are_classes_without_names(tmp_path):
 def test_labels_among_the_features_give_a_warning(tmp_path):
     (tmp_path / "d.csv").write_text("a,Target\n1,7\n2,3\n")
     with pytest.warns(
-        UserWarning, match="column 'Target' is used as a feature; pass --labels Target if it holds the labels"
+        UserWarning, match="column 'Target' is used as a feature; pass --labels Target if it contains labels"
     ):
         assert read(tmp_path / "d.csv").X.shape == (2, 2)
     assert read(tmp_path / "d.csv", labels="Target").X.shape == (2, 1)
@@ -280,7 +280,9 @@ def test_parquet_with_labels_and_nulls(tmp_path):
     data = read(path, labels="kind")
     np.testing.assert_array_equal(data.X, [[1, 0.5], [2, 0.25], [np.nan, 1]])
     assert (data.feature_names, data.class_names, data.y.tolist()) == (("a", "b"), ("x", "y"), [0, 1, 0])
-    assert read(path).notes == ("Left out, since they are not numbers: 'kind' (text with 2 values: --labels kind).",)
+    assert read(path).notes == (
+        "These columns are ignored because they are not numbers: 'kind' (text with 2 values: --labels kind).",
+    )
     path.write_bytes(b"PAR1 and nothing more")
     assert "not a valid .parquet file" in refusal(path)
 

@@ -352,7 +352,7 @@ def test_shown_samples_are_spread_over_the_classes(tmp_path):
     assert len(content["samples"]["rows"]) == 200
     assert {7, 607, 1207, 1807} <= set(content["samples"]["rows"])
     assert content["map"]["names"] == [f"row {i}" for i in range(2400)]
-    assert "codes and reconstructions of 200 of 2,400 samples" in text_of(tmp_path / "page.html")
+    assert "codes and reconstructions are included for 200 of 2,400 samples" in text_of(tmp_path / "page.html")
 
 
 def test_large_pictures_fit_into_a_small_file(tmp_path):
@@ -380,7 +380,7 @@ def test_the_strongest_samples_are_those_of_all_and_the_page_says_what_it_leaves
         packed, 127 * codes[mapped][:, layer["shown"]].T / codes[mapped].max(axis=0)[layer["shown"], None], atol=1
     )
     assert "The map shows 400 samples, a fixed random choice." in page
-    assert "reconstructions of 200 of 600 samples" in page
+    assert "reconstructions are included for 200 of 600 samples" in page
 
 
 def test_a_scene_needs_one_pixel_per_sample(tmp_path):
@@ -570,7 +570,7 @@ def test_only_fitted_models_of_deepnmf_have_a_report(tmp_path):
 def test_a_comparison_needs_models_and_only_their_seconds(tmp_path):
     with pytest.raises(ValueError, match="models is empty"):
         write_comparison({}, tmp_path / "page.html", X)
-    with pytest.raises(ValueError, match=r"seconds has the name 'deep', which models does not have"):
+    with pytest.raises(ValueError, match=r"seconds has the name 'deep', which is not in models"):
         write_comparison({"flat": nmf()}, tmp_path / "page.html", X, seconds={"deep": 1.0})
 
 

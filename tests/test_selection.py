@@ -385,7 +385,7 @@ def interrupt_at(size, monkeypatch):
 
 def test_an_interrupted_search_keeps_what_has_been_tried(monkeypatch):
     interrupt_at(4, monkeypatch)
-    with pytest.warns(UserWarning, match="choice is made among the sizes that have been tried"):
+    with pytest.warns(UserWarning, match="choice is made among the sizes tried so far"):
         selection = select_layers(NMF(), planted(3), sizes=[2, 3, 4, 5], random_state=0)
     assert selection.ended_by_ == "interrupt"
     assert [row.size for row in selection.table_] == [2, 3]
@@ -479,7 +479,7 @@ def test_text_and_html_show_every_candidate():
         ([], "sizes is empty: expected at least one candidate"),
         ([3, 60], r"sizes has 60 for the first layer, but X has shape \(100, 50\): expected at most 50"),
         ([0], "sizes must be positive"),
-        ([(3, 2)], "expected a list of integers, as the model has one layer"),
+        ([(3, 2)], "expected a list of integers, because the model has one layer"),
     ],
 )
 def test_bad_sizes_are_refused(sizes, message):
@@ -489,7 +489,7 @@ def test_bad_sizes_are_refused(sizes, message):
 
 @pytest.mark.parametrize(
     ("sizes", "message"),
-    [([3, (3, 2)], "integers, or of tuples"), ([(3, 4)], "layers that are not larger than the layer below")],
+    [([3, (3, 2)], "integers or a list of tuples"), ([(3, 4)], "layers that are not larger than the layer below")],
 )
 def test_bad_sizes_of_a_deep_model_are_refused(sizes, message):
     with pytest.raises(ValueError, match=message):
@@ -498,7 +498,7 @@ def test_bad_sizes_of_a_deep_model_are_refused(sizes, message):
 
 @pytest.mark.parametrize("model", [GDNMF(), SparseDeepNMF(activation="square")], ids=name_of)
 def test_a_model_that_cannot_leave_out_entries_is_refused(model):
-    with pytest.raises(ValueError, match="as it is set cannot leave out entries of X"):
+    with pytest.raises(ValueError, match="with these parameters cannot skip hidden entries of X"):
         select_layers(model, planted(3))
 
 
@@ -515,7 +515,7 @@ def test_something_else_than_a_model_is_refused():
 
 @pytest.mark.parametrize("name", ["factors", "codes", "W"])
 def test_arguments_of_fit_for_one_size_are_refused(name):
-    with pytest.raises(ValueError, match=f"{name} was given, but it belongs to one choice of sizes"):
+    with pytest.raises(ValueError, match=f"{name} was given, but its shape depends on the sizes"):
         select_layers(NMF(), planted(3), **{name: "x"})
 
 
@@ -529,7 +529,7 @@ def with_empty_column():
     ("X", "params", "message"),
     [
         (with_empty_column(), {}, "Column 4 of X has no observed entry"),
-        (planted(3)[:10, :10], {}, "X has 100 observed entries: at least 200"),
+        (planted(3)[:10, :10], {}, "X has 100 observed entries: expected at least 200"),
         (ratings(), {"entry_weight": ratings()}, 'entry_weight must be None or "stored"'),
         (planted(3), {"hide": "rows"}, "hide is 'rows': expected 'entries', 'counts' or None"),
         (planted(3), {"hide": "counts"}, "hide='counts' needs beta_loss='kullback-leibler'"),
@@ -549,7 +549,10 @@ def test_bad_data_are_refused_in_one_sentence(X, params, message):
     ("X", "message"),
     [
         (planted(3), "X has entries that are negative, NaN or not whole numbers"),
-        (sparse.csr_array(planted(3)), "takes a sparse X for squared error, or for beta_loss='kullback-leibler'"),
+        (
+            sparse.csr_array(planted(3)),
+            "supports a sparse X for squared error, and for counts with beta_loss='kullback-leibler'",
+        ),
     ],
 )
 def test_what_is_no_counts_cannot_be_thinned(X, message):

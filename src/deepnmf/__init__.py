@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from deepnmf.selection import Selection as Selection
     from deepnmf.selection import select_layers as select_layers
 
-# Loaded when asked for: the command line answers --help without waiting for scikit-learn.
+# Imported on first use, so that the command line answers --help without waiting for scikit-learn.
 _HOMES = {
     "Candidate": "selection",
     "Consensus": "selection",
@@ -58,7 +58,7 @@ def __getattr__(name: str) -> object:
 
 
 def _models() -> list[str]:
-    """Names of the estimators and of `load`: the one list of them is that of `deepnmf.models`."""
+    """Return the names of the estimators and of `load`, which are listed in `deepnmf.models` only."""
     return list(import_module("deepnmf.models").__all__)
 
 

@@ -20,15 +20,15 @@ def fit_anndata(
 ) -> Any:
     """Fit a model to an AnnData object, and store codes and features where single-cell tools expect them.
 
-    The matrix is used as it is, sparse or dense, and float32 or float64 data are not copied. The results have the
-    layout that scverse tools have for embeddings:
+    The matrix may be sparse or dense; float32 and float64 data are not copied. The results have the layout that scverse
+    tools use for embeddings:
 
     - ``obsm["X_key"]``: codes of the top layer; ``obsm["X_key_1"]``: those of the lowest layer, and so on;
     - ``varm["key"]``: features of the top layer, one column each; ``varm["key_1"]``: those of the lowest layer;
     - ``uns["key"]``: the name of the model, its parameters, the layer of the data, layer sizes, loss, the shares
       explained, and the version of deepnmf.
 
-    The model keeps the names of the genes (``var_names``): `top_features`, `report` and model files have them.
+    The model keeps the names of the genes (``var_names``) and uses them in `top_features`, `report` and model files.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def page_content(cells: Any, y: Any, content: dict[str, Any]) -> tuple[Matrix, A
 
 
 def is_annotated(X: Any) -> bool:
-    """Whether X is an AnnData object. This does not import anndata: whoever made X has already imported it."""
+    """Whether X is an AnnData object. This does not import anndata, which is already imported if X is one."""
     return type(X).__module__.partition(".")[0] == "anndata"
 
 
@@ -96,7 +96,7 @@ def matrix(cells: Any, layer: str | None) -> Matrix:
         return cells.X
     if layer not in cells.layers:
         raise ValueError(
-            f"layer is {layer!r}: expected one of {', '.join(cells.layers) or 'none, there are no layers'}."
+            f"layer is {layer!r}: expected {'one of ' + ', '.join(cells.layers) if len(cells.layers) else 'None'}."
         )
     return cells.layers[layer]
 
@@ -117,7 +117,7 @@ def _labels(cells: Any, y: Any) -> Any:
 
 
 def _provenance(model: Factorization, layer: str | None) -> dict[str, Any]:
-    """What made the results, as text and numbers that AnnData files can hold."""
+    """Return the origin of the results as text and numbers that AnnData files can store."""
     return {
         "model": type(model).__name__,
         "params": {name: str(value) for name, value in model.get_params(deep=False).items()},

@@ -1,4 +1,4 @@
-"""The two array types that annotations name."""
+"""The two array types of annotations."""
 
 from typing import Any
 

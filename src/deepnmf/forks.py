@@ -5,18 +5,18 @@ from typing import Any, Protocol
 
 
 class ReentrantLock(Protocol):
-    """A lock that its own thread may acquire again, such as `threading.RLock`: a signal may fork within."""
+    """A lock that its own thread may acquire again, such as `threading.RLock`, because a signal handler may fork."""
 
     def acquire(self) -> Any:
-        """Wait until no other thread has it."""
+        """Wait until no other thread has the lock."""
         ...
 
     def release(self) -> Any:
-        """Give it back."""
+        """Release the lock."""
         ...
 
 
 def free_in_children(lock: ReentrantLock) -> None:
-    """Fork only while no other thread holds the lock: in the child, that thread could never give it back."""
+    """Fork only while no other thread has the lock: in the child, that thread could never release it."""
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)

@@ -16,8 +16,8 @@ from deepnmf.masks import mask_of
 from deepnmf.untrusted import of_type
 
 UNKNOWN = -1
-SAVED_TYPE = re.compile(r"[<>|]([biu][1248]|U\d{1,8})")  # what classes can be: truth values, integers, text
-MOST_LETTERS = 2**24  # of all classes in a file
+SAVED_TYPE = re.compile(r"[<>|]([biu][1248]|U\d{1,8})")  # types of classes: Booleans, integers, text
+MOST_LETTERS = 2**24  # of all classes in a file together
 
 
 def split_labels(y: Any, n_samples: int) -> tuple[Array, Array]:
@@ -27,7 +27,7 @@ def split_labels(y: Any, n_samples: int) -> tuple[Array, Array]:
     masked = mask_of(y)
     y = column_or_1d(y, warn=True)
     if len(y) != n_samples:
-        raise ValueError(f"y has {len(y)} labels, but X has {n_samples} samples: one a sample is expected.")
+        raise ValueError(f"y has {len(y)} labels, but X has {n_samples} samples: expected one per sample.")
     known = _is_known(y) if masked is None else _is_known(y) & ~masked.ravel()
     index = np.full(n_samples, UNKNOWN)
     if not known.any():
@@ -36,28 +36,28 @@ def split_labels(y: Any, n_samples: int) -> tuple[Array, Array]:
     try:
         classes, index[known] = np.unique(y[known], return_inverse=True)
     except TypeError as error:
-        raise ValueError(f"y must hold labels of one kind: {error}.") from error
+        raise ValueError(f"y must contain labels of one type: {error}.") from error
     return _of_their_own_type(classes), index
 
 
 def check_two_classes(classes: Array, name: str) -> None:
-    """Refuse labels that tell nothing apart; none at all are no labels."""
+    """Refuse labels of a single class; no labels at all are allowed."""
     if len(classes) == 1:
         raise ValueError(
-            f"{name} knows one class only, {classes.tolist()[0]!r}: labels of two or more are expected, or none."
+            f"{name} contains one class only, {classes.tolist()[0]!r}: expected labels of two or more classes, or none."
         )
 
 
 @dataclass(frozen=True)
 class KnownLabels:
-    """The classes, sorted, and each sample's place among them, -1 where its label is unknown."""
+    """The sorted classes, and the index of the class of each sample, -1 if its label is unknown."""
 
     classes: Array
     places: Array
 
     @classmethod
     def of(cls, y: Any, n_samples: int) -> "KnownLabels":
-        """The labels that were given to a fit; y may be None."""
+        """Return the labels that were given to a fit; y may be None."""
         return cls(*split_labels(y, n_samples))
 
     @property
@@ -66,21 +66,21 @@ class KnownLabels:
         return np.flatnonzero(self.places != UNKNOWN)
 
     def completed(self, predicted: Array) -> Array:
-        """The places of all samples: predicted ones where the label is unknown."""
+        """Return the class indices of all samples, with predictions for unknown labels."""
         return np.where(self.places == UNKNOWN, predicted, self.places)
 
 
 @dataclass(frozen=True)
 class Groups:
-    """A of X ≈ A V Z: the samples of a class are one group, each unlabeled sample is one of its own."""
+    """A of X ≈ A V Z: the samples of a class form one group, and each unlabeled sample is a group by itself."""
 
     classes: Array
-    places: Array  # each sample's group
-    counts: Array  # each group's samples
+    places: Array  # the group of each sample
+    counts: Array  # the number of samples of each group
 
     @classmethod
     def of(cls, y: Any, n_samples: int) -> "Groups":
-        """Classes first, then unlabeled samples in their order."""
+        """Return the groups: first the classes, then the unlabeled samples in their order."""
         classes, places = split_labels(y, n_samples)
         check_two_classes(classes, "y")
         unknown = places == UNKNOWN
@@ -88,34 +88,34 @@ class Groups:
         return cls(classes, places, np.bincount(places))
 
     def expanded(self, weighted_codes: Array) -> Array:
-        """A V, one row a sample, from D^½ V."""
+        """Return A V, one row per sample, from D^½ V."""
         V = weighted_codes / np.sqrt(self.counts)[:, None]
         return V.astype(weighted_codes.dtype, copy=False)[self.places]
 
     def check_rank(self, init: str | None, size: int, n_features: int) -> None:
-        """Refuse an explicit NNDSVD above the rank of the groups' means."""
+        """Refuse an explicit NNDSVD beyond the rank of the group means."""
         shape = len(self.counts), n_features
         if len(self.classes) and init in NNDSVD and size > min(shape):
             raise ValueError(
-                f"init = '{init}' can only be used when n_components <= min(n_groups, n_features), where a class "
-                f"and an unlabeled sample are one group each; got {size} for {shape}."
+                f"init = '{init}' can only be used when n_components <= min(n_groups, n_features), where each class "
+                f"and each unlabeled sample is a group; got {size} for {shape}."
             )
 
 
 def n_attributes(Y: Any) -> int:
-    """The number of columns of labels; a single one may be flat."""
+    """Return the number of columns of labels; a single column may be a vector."""
     return len(_columns(Y))
 
 
 def split_attributes(Y: Any, n_samples: int, count: int) -> list[Array]:
-    """Each attribute's classes as numbers, -1 where unknown; a single column belongs to the last attribute."""
+    """Return the class indices of each attribute, -1 if unknown; a single column belongs to the last attribute."""
     unknown = np.full(n_samples, UNKNOWN)
     if Y is None:
         return [unknown] * count
     columns = _columns(Y)
     if len(columns) not in (1, count):
         raise ValueError(
-            f"y has {len(columns)} columns, but the model has {count} layers: expected one a layer, or one for the top."
+            f"y has {len(columns)} columns, but the model has {count} layers: expected one per layer, or one column."
         )
     names = [f"y[:, {j}]" for j in range(len(columns))] if len(columns) > 1 else ["y"]
     found = [_attribute(column, n_samples, name) for column, name in zip(columns, names, strict=True)]
@@ -148,22 +148,22 @@ def _is_unknown(label: Any) -> bool:
 
 
 def _of_their_own_type(classes: Array) -> Array:
-    """Text among None is text, integers among NaN are integers."""
+    """Convert object arrays to text or integers: unknown labels, None or NaN, have been removed."""
     classes = np.array(classes.tolist()) if classes.dtype == object else classes
     return classes.astype(np.int64) if classes.dtype.kind == "f" and (classes == np.round(classes)).all() else classes
 
 
 def described_classes(classes: Array) -> dict[str, Any]:
-    """Classes as a file's description holds them."""
+    """Return classes for the description in a model file."""
     return {"classes": classes.tolist(), "type_of_classes": classes.dtype.str}
 
 
 def restored_classes(description: dict[str, Any]) -> Array:
-    """Classes out of a file's description, of their own type again, sorted and each once."""
+    """Return the sorted, distinct classes from the description in a model file, in their original type."""
     listed = of_type(description.get("classes"), list, "classes")
     _check_room(listed)
     classes = np.array(listed)
-    if "type_of_classes" in description:  # GDNMF's files of the first format have none
+    if "type_of_classes" in description:  # absent in GDNMF files of the first format
         classes = classes.astype(_type_of_classes(description["type_of_classes"], len(listed)))
     is_saved_type = SAVED_TYPE.fullmatch(classes.dtype.str)
     if not is_saved_type or classes.tolist() != listed or not np.array_equal(np.unique(classes), classes):
@@ -172,15 +172,15 @@ def restored_classes(description: dict[str, Any]) -> Array:
 
 
 def _check_room(listed: list[Any]) -> None:
-    """An array of text has room for the longest one everywhere."""
+    """Bound the memory of the classes: an array of text reserves the longest length for every item."""
     longest = max((len(label) for label in listed if isinstance(label, str)), default=1)
     if longest * len(listed) > MOST_LETTERS or any(isinstance(label, list | dict) for label in listed):
-        raise ValueError(f"its {len(listed)} classes of up to {longest} letters are no labels")
+        raise ValueError(f"its {len(listed)} classes of up to {longest} letters are too long for labels")
 
 
 def _type_of_classes(name: Any, count: int) -> Any:
     if not SAVED_TYPE.fullmatch(of_type(name, str, "type_of_classes")):
-        raise ValueError(f"its type_of_classes is {reprlib.repr(name)}, and numbers or text are expected")
+        raise ValueError(f"its type_of_classes is {reprlib.repr(name)}: expected numbers or text")
     dtype = np.dtype(name)
     if dtype.itemsize * count > 4 * MOST_LETTERS:
         raise ValueError(f"its type_of_classes {name} is too wide for {count} classes")
@@ -188,7 +188,7 @@ def _type_of_classes(name: Any, count: int) -> Any:
 
 
 def one_hot(index: Array, n_classes: int, dtype: Any) -> Array:
-    """Y, one row a sample: 1 at its class; a row of zeros where the label is unknown."""
+    """Return Y, one row per sample with a 1 at its class; a row of zeros if the label is unknown."""
     Y = np.zeros((len(index), n_classes), dtype)
     known = np.flatnonzero(index != UNKNOWN)
     Y[known, index[known]] = 1

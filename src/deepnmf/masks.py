@@ -29,4 +29,4 @@ def with_holes(X: Matrix) -> Matrix:
 def check_unmasked(array: Any, name: str) -> None:
     """Raise an error if the array has masked entries."""
     if mask_of(array) is not None:
-        raise ValueError(f"{name} has masked entries, and a value is expected for each: fill them first.")
+        raise ValueError(f"{name} has masked entries: expected a value for every entry, so fill them first.")

@@ -184,7 +184,9 @@ def matched_cosine(features: ArrayLike, truth: ArrayLike) -> float:
         for array, name in ((features, "features"), (truth, "truth"))
     )
     if found.shape[1] != true.shape[1]:
-        raise ValueError(f"features has {found.shape[1]} columns, but truth has {true.shape[1]}: expected as many.")
+        raise ValueError(
+            f"features has {found.shape[1]} columns, but truth has {true.shape[1]}: expected the same number."
+        )
     cosines = true @ found.T
     return float(cosines[linear_sum_assignment(cosines, maximize=True)].sum() / len(true))
 

@@ -60,26 +60,26 @@ class ModelFileError(ValueError):
     ...         deepnmf.load(path)
     ...     except deepnmf.ModelFileError as error:
     ...         print(str(error).replace(folder, ""))
-    /model.safetensors is not a sound deepnmf model: it is 6 bytes long, and no model is so short.
+    /model.safetensors is not a valid deepnmf model: it is only 6 bytes long.
     """
 
 
 @contextmanager
 def refusing(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn the error of a check into one sentence about the file."""
+    """Convert the error of a check into one sentence about the file."""
     try:
         yield
     except (ValueError, TypeError) as error:
         text = " ".join(str(error).split()).replace(". ", "; ").rstrip(".")
         text = text if len(text) < 500 else f"{text[:500]}..."
-        raise ModelFileError(f"{os.fspath(path)} is not a sound deepnmf model: {text}.") from error
+        raise ModelFileError(f"{os.fspath(path)} is not a valid deepnmf model: {text}.") from error
 
 
 # ------------------------------------------------------------------------------------------- writing
 
 
 def as_json(description: dict[str, Any]) -> str:
-    """Return a description as JSON; NaN and other objects than numbers and text raise an error."""
+    """Return a description as JSON; raise an error for NaN and for objects other than numbers and text."""
     return json.dumps(description, default=plain, allow_nan=False)
 
 
@@ -97,7 +97,7 @@ def write(path: str | os.PathLike[str], description: str, tensors: dict[str, Arr
     payload = save(tensors, metadata={DESCRIPTION: description, DIGEST: ZEROS.decode()})
     length = int.from_bytes(payload[:8], "little")
     if length > MOST_HEADER:
-        raise ValueError(f"the model's description takes {length} bytes, and a model file has room for {MOST_HEADER}.")
+        raise ValueError(f"the description of the model takes {length} bytes, but a model file allows {MOST_HEADER}.")
     key = f'"{DIGEST}":"'.encode()  # quotes within the description are escaped
     place = payload.index(key + ZEROS) + len(key)
     digest = sha256(payload).hexdigest().encode()
@@ -150,8 +150,8 @@ class _ArrayEntry:
 def read(path: str | os.PathLike[str], formats: Sequence[str] = MODELS) -> tuple[dict[str, Any], dict[str, Array]]:
     """Return the description and the arrays of a file written by `write`, or raise a ValueError."""
     if not stat.S_ISREG(os.stat(path).st_mode):
-        raise ValueError("it is no file")
-    with open(path, "rb") as file:  # one handle for all reads: the file may be replaced meanwhile
+        raise ValueError("it is not a regular file")
+    with open(path, "rb") as file:  # one handle for all reads, because the file may be replaced meanwhile
         size = os.fstat(file.fileno()).st_size
         start, header = _header(file, size)
         entries = parsed(header.decode())
@@ -163,7 +163,7 @@ def read(path: str | os.PathLike[str], formats: Sequence[str] = MODELS) -> tuple
             tensors[entry.name] = _array(file, entry)
             digest.update(tensors[entry.name].reshape(-1).view(np.uint8).data)
     if metadata.get(DIGEST, digest.hexdigest()) != digest.hexdigest():
-        raise ValueError("its content is not what its digest says, so it was changed or damaged")
+        raise ValueError("its content does not match its digest, so it was changed or damaged")
     return description, tensors
 
 
@@ -171,11 +171,11 @@ def _header(file: io.BufferedReader, size: int) -> tuple[bytes, bytes]:
     start = file.read(8)
     length = int.from_bytes(start, "little")
     if size < 8:
-        raise ValueError(f"it is {size} bytes long, and no model is so short")
+        raise ValueError(f"it is only {size} bytes long")
     if length > size - 8:
-        raise ValueError(f"its header would be {length} bytes long in {size}")
+        raise ValueError(f"its header would be {length} bytes long, but the file has {size} bytes")
     if length > MOST_HEADER:
-        raise ValueError(f"its header is {length} bytes long, and at most {MOST_HEADER} are expected")
+        raise ValueError(f"its header is {length} bytes long: expected at most {MOST_HEADER}")
     return start, file.read(length)
 
 
@@ -192,7 +192,7 @@ def _description(metadata: dict[str, str], formats: Sequence[str]) -> dict[str, 
     description = parsed(metadata[DESCRIPTION])
     found = of_type(description.get("format"), str, "format")
     if found not in formats:
-        raise ValueError(f"its format is {reprlib.repr(found)}, and this version reads {formats[0]!r} and earlier ones")
+        raise ValueError(f"its format is {reprlib.repr(found)}, but this version reads {formats[0]!r} and earlier ones")
     if found != WITHOUT_DIGEST and DIGEST not in metadata:
         raise ValueError("its digest is missing")
     return description
@@ -202,7 +202,7 @@ def _digest(metadata: dict[str, str]) -> bytes:
     """Return the digest in the file, or zeros if it has none."""
     digest = metadata.get(DIGEST, ZEROS.decode())
     if not re.fullmatch("[0-9a-f]{64}", digest):  # another length would change the length of the header
-        raise ValueError(f"its digest is {reprlib.repr(digest)}, and 64 hexadecimal digits are expected")
+        raise ValueError(f"its digest is {reprlib.repr(digest)}: expected 64 hexadecimal digits")
     return digest.encode()
 
 
@@ -211,7 +211,7 @@ def _laid_out(entries: dict[str, Any], room: int) -> list[_ArrayEntry]:
     found = sorted((_entry(*item) for item in entries.items()), key=attrgetter("begin", "end"))
     ends = [0, *(entry.end for entry in found)]
     if [entry.begin for entry in found] != ends[:-1] or ends[-1] != room:
-        raise ValueError(f"its arrays do not lie end to end within the {room} bytes that follow its header")
+        raise ValueError(f"its arrays do not fill the {room} bytes after its header without gaps")
     return found
 
 
@@ -221,9 +221,9 @@ def _entry(name: str, content: Any) -> _ArrayEntry:
     dtype = DTYPES.get(of_type(content.get("dtype"), str, f"dtype of {name}"))
     counts = [*shape, *offsets]
     if dtype is None or len(offsets) != 2 or not 1 <= len(shape) <= MOST_DIMENSIONS or len(content) != 3:
-        raise ValueError(f"it describes {name} by {reprlib.repr(content)}, and no array of a model is like that")
+        raise ValueError(f"it describes {name} by {reprlib.repr(content)}, which is not an array of a model")
     if any(type(count) is not int or count < 0 for count in counts):
-        raise ValueError(f"it describes {name} by {reprlib.repr(counts)}, and counts of at least 0 are expected")
+        raise ValueError(f"it describes {name} by {reprlib.repr(counts)}: expected integers of at least 0")
     begin, end = offsets
     if math.prod(shape) * np.dtype(dtype).itemsize != end - begin:
         raise ValueError(f"its {name} of shape {shape} cannot be {end - begin} bytes long")

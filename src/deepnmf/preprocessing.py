@@ -19,22 +19,22 @@ DIFFERENT_UNITS = 10.0  # the largest and the smallest maximum of columns in the
 class ColumnScaler(MaxAbsScaler):
     """Divide each column by its largest magnitude, if the columns are in different units.
 
-    A model by squared error sees little but the columns with the largest numbers: of a table with the milligrams of one
-    substance and the grams of another, only the first. Columns count as being in different units if their largest
-    magnitudes differ by more than a factor. Zeros stay zeros, sparse data stay sparse, and NaN stays NaN.
+    Squared error is dominated by the columns with the largest numbers: in a table with milligrams of one substance and
+    grams of another, a model would describe only the first. Columns are considered to be in different units if their
+    largest magnitudes differ by more than `factor`. Zeros stay zeros, sparse data stay sparse, and NaN stays NaN.
 
     Parameters
     ----------
     factor : float, default=10
-        Columns are divided if the largest of their maxima is more than this times the smallest; columns of zeros do
-        not count. With 0 they are always divided, as by scikit-learn's `MaxAbsScaler`.
+        Columns are scaled if the largest of their maxima is more than `factor` times the smallest; columns of zeros are
+        ignored. With 0 they are always scaled, as by scikit-learn's `MaxAbsScaler`.
     copy : bool, default=True
-        Whether `transform` leaves its argument as it is.
+        Whether `transform` leaves its argument unchanged.
 
     Attributes
     ----------
     scale_ : array of shape (n_features,)
-        What columns are divided by; ones if they are in the same units.
+        The divisor of each column; 1 if the columns are in the same units.
     max_abs_ : array of shape (n_features,)
         The largest magnitude of each column.
     n_samples_seen_, n_features_in_, feature_names_in_
@@ -58,7 +58,7 @@ class ColumnScaler(MaxAbsScaler):
         self.factor = factor
 
     def partial_fit(self, X: Any, y: object = None) -> Self:
-        """Learn the largest magnitudes of the columns from a batch of rows, beside those of earlier batches.
+        """Update the largest magnitudes of the columns with a batch of rows.
 
         Parameters
         ----------
@@ -76,7 +76,7 @@ class ColumnScaler(MaxAbsScaler):
 
 
 def in_different_units(maxima: NDArray[Any], factor: float = DIFFERENT_UNITS) -> bool:
-    """Whether the largest magnitudes of columns differ by more than a factor; columns of zeros do not count."""
+    """Whether the largest magnitudes of columns differ by more than a factor; columns of zeros are ignored."""
     known = maxima[maxima > 0]
     return len(known) > 0 and bool(known.max() > factor * known.min())
 
@@ -90,7 +90,7 @@ class ImageGradientOrientations(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     image_shape : tuple of two ints or None, default=None
-        Height and width of the images; a row of X holds the pixels row by row. None means images of height 1.
+        Height and width of the images; a row of X contains the pixels row by row. None means images of height 1.
 
     Attributes
     ----------

@@ -1,27 +1,27 @@
-"""Rows of arrays times weights of samples."""
+"""Multiplication of rows by sample weights."""
 
 import numpy as np
 
 from deepnmf.arrays import Array
 
-NO_ROOT = 1e-18  # its square is lost in every sum
+NO_ROOT = 1e-18  # used instead of 0; its square vanishes in every sum
 
 
 def by_weights(rows: Array, weights: Array | None) -> Array:
-    """Each row times its weight, if rows have weights."""
+    """Return each row times its weight, if there are weights."""
     return rows if weights is None else rows * column_of(weights, rows)
 
 
 def by_roots(rows: Array, weights: Array | None) -> Array:
-    """Each row times the root of its weight, if rows have weights."""
+    """Return each row times the square root of its weight, if there are weights."""
     return rows if weights is None else rows * column_of(roots(weights), rows)
 
 
 def roots(weights: Array) -> Array:
-    """Roots of weights, and instead of 0 a number that rows can be divided by again."""
+    """Return square roots of weights, with a tiny number instead of 0 so that rows can be divided by them."""
     return np.where(weights > 0, np.sqrt(weights), NO_ROOT)
 
 
 def column_of(weights: Array, rows: Array) -> Array:
-    """Weights in the precision of an array of rows, in a shape by which it can be multiplied."""
+    """Return weights in the dtype of an array of rows, in a shape that multiplies its rows."""
     return weights.astype(rows.dtype, copy=False).reshape(-1, *(1,) * (rows.ndim - 1))

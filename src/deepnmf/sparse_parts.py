@@ -1,4 +1,4 @@
-"""Sparse matrices from untrusted parts, which are checked: SciPy's compiled loops would read outside the memory."""
+"""Sparse matrices from untrusted parts, which are checked, because SciPy's compiled loops do not check indices."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def valid(X: Matrix) -> Matrix:
 def _lengths(shape: Any) -> tuple[int, int]:
     lengths = np.asarray(shape)
     if lengths.shape != (2,) or lengths.dtype.kind not in "iu" or lengths.min() < 0:
-        raise ValueError(f"the shape is {lengths.tolist()}, but two lengths are expected")
+        raise ValueError(f"the shape is {lengths.tolist()}: expected two lengths")
     return int(lengths[0]), int(lengths[1])
 
 

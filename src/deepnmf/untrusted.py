@@ -24,25 +24,25 @@ def parsed(text: str) -> dict[str, Any]:
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("its description has a key twice")
+        raise ValueError("its description has a duplicate key")
     return found
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"its description holds {text[:20]}, and finite numbers are expected")
+        raise ValueError(f"its description contains {text[:20]}: expected finite numbers")
     return number
 
 
 def _integer(text: str) -> int:
     if len(text) > 20 or not -(2**63) <= int(text) < 2**64:
-        raise ValueError(f"its description holds {text[:30]}, and integers of 64 bits are expected")
+        raise ValueError(f"its description contains {text[:30]}: expected integers of at most 64 bits")
     return int(text)
 
 
 def of_type(value: Any, kind: type, name: str) -> Any:
     """Return the value of a field if it has the expected type, otherwise raise a ValueError."""
     if type(value) is not kind:
-        raise ValueError(f"its {name} is {reprlib.repr(value)}, and a {kind.__name__} is expected")
+        raise ValueError(f"its {name} is {reprlib.repr(value)}: expected a {kind.__name__}")
     return value

@@ -57,7 +57,7 @@ def test_an_interrupted_choice_says_so_by_its_exit_code(planted, tmp_path, monke
         (("--candidates", "a"), 2, "--candidates is 'a': expected positive integers"),
         (("--candidates", "100"), 4, "sizes has 100 for the first layer"),
         (("-o", "sizes.txt"), 2, "expected a file ending in .png, .svg, .pdf"),
-        (("--model", "gdnmf"), 4, "cannot leave out entries of X"),
+        (("--model", "gdnmf"), 4, "cannot skip hidden entries of X"),
     ],
 )
 def test_bad_options_are_refused_in_one_sentence(options, code, message, tmp_path, monkeypatch):

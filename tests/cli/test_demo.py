@@ -41,7 +41,7 @@ def test_demo_draws_five_models_prints_one_row_per_layer_and_ends_with_a_report(
     layers = printed_layers(result.output)
     assert [row[:2] for row in layers] == [(1, 10)] + 4 * [(1, 40), (2, 10)]
     assert (layers[2][3:5], layers[4][4] > 0) == ((0, 0), True)  # of DeepNMF, and copies of a published model
-    assert "What deep-nmf has found:\n- 10 wholes explain " in result.output
+    assert "Findings of deep-nmf:\n- 10 wholes explain " in result.output
     *_, last = result.output.splitlines()
     assert last == f"Open {folder / 'report.html'} in a browser. Next, fit your own data: deepnmf fit FILE."
 

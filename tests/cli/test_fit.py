@@ -93,7 +93,7 @@ def test_missing_options_are_chosen_from_the_data_and_reported(tmp_path, monkeyp
     assert ",".join(map(str, model.layer_sizes)) == layers
     result = succeeded("fit", "faces.npz", "--model", "gdnmf", "--set", "max_iter=2", "--no-report", "-o", "gdnmf")
     said = " ".join(result.stdout.split())
-    assert "GDNMF as it is set cannot leave out entries of X" in said
+    assert "GDNMF with these parameters cannot skip hidden entries of X" in said
     assert "using gdnmf with layers 30,10." in said
 
 
@@ -104,7 +104,7 @@ def test_a_search_for_layers_that_was_cut_says_so(tmp_path, monkeypatch):
     np.save("signed.npy", digits()[0] - 0.5)
     said = " ".join(succeeded("fit", "signed.npy", "--no-report").stdout.split())
     assert "Tried: 1 features in the first layer" in said
-    assert "The search was cut there" in said
+    assert "The search ended early to save time" in said
     assert "using deep-semi-nmf with layers 1." in said
 
 

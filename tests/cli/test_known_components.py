@@ -43,7 +43,7 @@ def test_known_components_are_scaled_as_the_data(spectra):
 @pytest.mark.parametrize(
     ("columns", "sentence"),
     [
-        (["400 nm", "420 nm"], "of --fixed lacks columns of the data: '400 nm', '420 nm'."),
+        (["400 nm", "420 nm"], "of --fixed has no column for '400 nm', '420 nm': expected all columns of the data."),
         ([f"{400 + 10 * j} nm" for j in range(7)], "'440 nm' and 2 more."),
     ],
 )
@@ -71,4 +71,4 @@ def test_models_without_fixed_components_say_which_have_them(tmp_path):
     np.save(tmp_path / "X.npy", np.random.default_rng(0).random((30, 8)))
     arguments = ("--model", "gdnmf", "--layers", "4,2", "--fixed", tmp_path / "X.npy")
     result = run("fit", tmp_path / "X.npy", *arguments, "-o", tmp_path / "out")
-    assert "GDNMF has no fixed components: --fixed is for NMF" in " ".join(result.stderr.split())
+    assert "GDNMF supports no fixed components: --fixed is for NMF" in " ".join(result.stderr.split())

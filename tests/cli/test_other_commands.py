@@ -82,7 +82,7 @@ def test_transform_refuses_what_it_cannot_use(tmp_path, fitted):
     csv = tmp_path / "digits.csv"
     for arguments, code, what in [
         ((tmp_path, csv, "-o", tmp_path / "c.csv"), 3, "There is no model"),
-        ((tmp_path / "no.safetensors", csv, "-o", tmp_path / "c.csv"), 3, "is not a sound deepnmf model"),
+        ((tmp_path / "no.safetensors", csv, "-o", tmp_path / "c.csv"), 3, "is not a valid deepnmf model"),
         ((fitted, csv, "-o", tmp_path / "there.csv"), 5, "already exists"),
         ((fitted, csv, "-o", tmp_path / "c.xlsx"), 2, "expected a file ending in .csv or .parquet"),
         ((fitted, csv, "--layer", 3, "-o", tmp_path / "c.csv"), 2, "the model has 2 layers: expected 1 to 2"),
@@ -91,7 +91,7 @@ def test_transform_refuses_what_it_cannot_use(tmp_path, fitted):
         assert (result.exit_code, what in result.stderr) == (code, True), result.output
     (fitted / "reading.json").write_text("{}")
     result = run("transform", fitted, csv, "-o", tmp_path / "c.csv")
-    assert (result.exit_code, "does not say how the data were read" in result.stderr) == (3, True)
+    assert (result.exit_code, "does not describe how the data were read" in result.stderr) == (3, True)
     assert not (tmp_path / "c.csv").exists()
     assert (tmp_path / "there.csv").read_text() == "mine"
 
@@ -155,7 +155,10 @@ def test_models_are_listed_one_per_line():
 def test_parameters_of_a_model_are_listed_with_their_defaults():
     text = succeeded("models", "deep-nsnmf").stdout
     assert "--layers 100,10" in text
-    assert "--set theta=0.1\n    float or sequence of float in [0, 1]. Smoothing, one number or one a layer." in text
+    assert (
+        "--set theta=0.1\n    float or sequence of float in [0, 1]. Smoothing, one number for all layers or one per"
+        in text
+    )
     assert "verbose" not in text
     assert run("models", "deep").exit_code == 2
 

@@ -14,7 +14,7 @@ from pages import data_of
 FEW = ("--set", "max_iter=3", "--set", "tol=0", "--no-report")
 UNITS = (
     "The columns have different units (maxima from 0.66 to 1.68e+03): each is divided by its maximum; "
-    "--scale none keeps them."
+    "--scale none disables this."
 )
 
 
@@ -73,7 +73,7 @@ def test_a_terminal_is_asked_about_labels_and_a_pipe_is_warned(wine, tmp_path, m
     monkeypatch.setattr(output.TerminalMessages, "question", lambda _: lambda question: not asked.append(question))
     result = succeeded("fit", wine, "--layers", "4,2", *FEW, "-o", tmp_path / "asked")
     assert "178 samples of 13 features, 3 classes in column 'target'" in result.stdout
-    assert asked == ["Column 'target' has 3 different numbers. Does it hold labels?"]
+    assert asked == ["Column 'target' has 3 different numbers. Are they labels?"]
 
 
 def test_samples_on_a_grid_are_maps_of_codes_in_the_report(tmp_path):

@@ -92,12 +92,12 @@ def test_codes_and_layers_that_do_not_exist_are_refused(model):
 @pytest.mark.parametrize(
     ("sizes", "error", "sentence"),
     [
-        ((), ValueError, "layer_sizes must hold one positive integer a layer"),
+        ((), ValueError, "layer_sizes must contain one positive integer per layer"),
         ((5, 0), ValueError, "layer_sizes must be positive, got 0"),
         ((5, -2), ValueError, "layer_sizes must be positive, got -2"),
-        ((5.0, 2), TypeError, "layer_sizes must hold integers, got 5.0"),
-        ((True, 2), TypeError, "layer_sizes must hold integers, got True"),
-        (("5", 2), TypeError, "layer_sizes must hold integers, got '5'"),
+        ((5.0, 2), TypeError, "layer_sizes must contain integers, got 5.0"),
+        ((True, 2), TypeError, "layer_sizes must contain integers, got True"),
+        (("5", 2), TypeError, "layer_sizes must contain integers, got '5'"),
         (0, ValueError, "The 'layer_sizes' parameter"),
         ("53", ValueError, "The 'layer_sizes' parameter"),
         (None, ValueError, "The 'layer_sizes' parameter"),
@@ -127,9 +127,9 @@ def test_an_explicit_nndsvd_start_above_the_rank_is_refused(init):
         (NMF(4, beta_loss=0), "When beta_loss <= 0 and X contains zeros, the solver may diverge"),
         (
             SparseDeepNMF((4, 2), beta_loss=1, penalty="L"),
-            "beta_loss='kullback-leibler' takes L1 and L2 penalties alone",
+            "beta_loss='kullback-leibler' supports only L1 and L2 penalties",
         ),
-        (SparseDeepNMF((4, 2), beta_loss=1, activation="square"), "needs a linear chain, and activation='square' lies"),
+        (SparseDeepNMF((4, 2), beta_loss=1, activation="square"), "needs a linear chain, but activation is 'square'"),
         (NMF(0), "The 'n_components' parameter of NMF"),
         (NMF(2.5), "The 'n_components' parameter of NMF"),
         (NMF(4, solver="adam"), "The 'solver' parameter of NMF"),
@@ -139,8 +139,8 @@ def test_an_explicit_nndsvd_start_above_the_rank_is_refused(init):
         (NSNMF(4, theta=1.5), "The 'theta' parameter of NSNMF"),
         (NSNMF(4, init="custom"), "init='custom' needs a start"),
         (SemiNMF(4, init="nndsvd"), "The 'init' parameter of SemiNMF"),
-        (DeepNSNMF((8, 4), theta=(0.1, 0.2, 0.3)), "theta has 3 values, but there are 2 layers"),
-        (DeepNSNMF((8, 4), theta=(0.1, 1.2)), "theta must be a finite number from 0 to 1, or one a layer; got 1.2"),
+        (DeepNSNMF((8, 4), theta=(0.1, 0.2, 0.3)), "theta has 3 values for 2 layers"),
+        (DeepNSNMF((8, 4), theta=(0.1, 1.2)), "theta must be a finite number from 0 to 1, or one per layer; got 1.2"),
         (DeepNSNMF((8, 4), output_layer=2), "output_layer is 2, but the model has 2 layers: expected -2 to 1"),
         (SparseDeepNMF((8, 4), penalty="L1"), "The 'penalty' parameter of SparseDeepNMF"),
         (
@@ -149,7 +149,7 @@ def test_an_explicit_nndsvd_start_above_the_rank_is_refused(init):
         ),
         (
             SparseDeepNMF((8, 4), penalty="R", code_penalty=(1,)),
-            "code_penalty has 1 values, but there are 2 layers",
+            "code_penalty has 1 values for 2 layers",
         ),
         (MultilayerNMF((8, 4), activation="tanh"), "The 'activation' parameter of MultilayerNMF"),
     ],
@@ -277,7 +277,7 @@ def test_a_custom_start_of_nmf_that_is_not_a_dense_matrix_is_refused(H):
 
 
 def test_codes_cannot_start_greedy_layers():
-    with pytest.raises(ValueError, match="codes cannot start a MultilayerNMF"):
+    with pytest.raises(ValueError, match="codes must be None: MultilayerNMF"):
         MultilayerNMF((8, 4)).fit(data(), codes=np.ones((60, 4)))
 
 

@@ -101,7 +101,7 @@ def test_a_checkpoint_of_another_fit_is_refused_and_not_changed(model, X, tmp_pa
         with pytest.raises(KilledError):
             NMF(4, random_state=0).fit(data(), checkpoint=path, checkpoint_seconds=0)
     content = path.read_bytes()
-    with pytest.raises(ValueError, match="belongs to a fit of other data, or with other settings"):
+    with pytest.raises(ValueError, match="belongs to a fit with other data or other parameters"):
         model.fit(X, checkpoint=path)
     assert path.read_bytes() == content
 
@@ -133,14 +133,14 @@ def test_a_file_that_is_not_a_checkpoint_is_refused_and_not_changed(content, tmp
 
 def test_a_model_file_is_refused_as_a_checkpoint(tmp_path):
     NMF(3, random_state=0).fit(data()).save(tmp_path / "model")
-    with pytest.raises(ValueError, match="is no checkpoint of a fit"):
+    with pytest.raises(ValueError, match="is not a checkpoint of a fit"):
         NMF(3, random_state=0).fit(data(), checkpoint=tmp_path / "model")
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"checkpoint": "nowhere/fit"}, "checkpoint is 'nowhere/fit': expected a file in a folder that is there"),
+        ({"checkpoint": "nowhere/fit"}, "checkpoint is 'nowhere/fit': expected a file in an existing folder"),
         ({"checkpoint": "fit", "checkpoint_seconds": -1}, "checkpoint_seconds is -1: expected a number of seconds"),
     ],
 )
@@ -157,7 +157,9 @@ def full_disk(*_, **__):
 def test_a_checkpoint_that_cannot_be_written_gives_one_warning_and_the_fit_continues(tmp_path, monkeypatch):
     path, model = tmp_path / "fit.checkpoint", DeepNSNMF((8, 4), random_state=0)
     monkeypatch.setattr(checkpoints, "write", full_disk)
-    with pytest.warns(UserWarning, match="fit.checkpoint' cannot be written, so the fit goes on without it") as caught:
+    with pytest.warns(
+        UserWarning, match="fit.checkpoint' cannot be written, so the fit continues without it"
+    ) as caught:
         kept = fitted(model, path)
     assert sum("No space left on device" in str(warning.message) for warning in caught) == 1
     assert_same(kept, fitted(model))
@@ -209,7 +211,7 @@ def test_a_random_state_that_cannot_be_stored_is_refused(tmp_path):
 
 @pytest.mark.parametrize("name", ["os:system", "deepnmf.solvers.gone:State", "deepnmf.solvers.descent:gone"])
 def test_a_checkpoint_that_names_a_foreign_class_is_refused(name):
-    with pytest.raises(ValueError, match="nothing that a fit is made of"):
+    with pytest.raises(ValueError, match="which is not part of a fit"):
         checkpoints.unpacked({"class": name, "fields": {"command": "true"}}, {}, None)
 
 

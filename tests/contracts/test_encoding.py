@@ -171,6 +171,6 @@ def test_projection_is_least_squares_without_constraints(model):
 
 def test_projection_through_an_activation_is_refused():
     model = SparseDeepNMF((8, 4), activation="square", random_state=0, max_iter=5).fit(data())
-    with pytest.raises(ValueError, match="project needs a linear path to layer 1, but activation='square' lies on it"):
+    with pytest.raises(ValueError, match="project needs a linear map to layer 1, but activation is 'square'"):
         model.project(NEW)
     assert model.project(NEW, 0).shape == (len(NEW), 8)

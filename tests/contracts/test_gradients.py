@@ -63,7 +63,7 @@ def test_a_penalty_on_features_in_input_space_is_refused_below_an_activation(dep
     objective = ActivatedObjective(ACTIVATIONS["square"], penalties(depth)["the same with features of unit norm"])
     stats = statistics(Objective(), X, H)
     for layer in range(depth):
-        with pytest.raises(ValueError, match="UnitScaleSquaredL1Codes counts features in input space"):
+        with pytest.raises(ValueError, match="UnitScaleSquaredL1Codes depends on features in input space"):
             objective.factor_terms(chain, layer, stats)
 
 

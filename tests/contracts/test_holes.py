@@ -164,8 +164,8 @@ def test_sparse_ratings_are_never_converted_to_a_dense_array():
         (np.full((60, 25), 2.0), "entry_weight must be from 0 to 1, got 2 to 2"),
         (np.full((60, 25), -1.0), "entry_weight must be from 0 to 1, got -1 to -1"),
         (np.full((60, 25), np.nan), "entry_weight contains NaN"),
-        (np.zeros((60, 25)), "entry_weight leaves nothing of X"),
-        ("stored", 'entry_weight="stored" is for a sparse X'),
+        (np.zeros((60, 25)), "entry_weight is 0 for every entry of X"),
+        ("stored", 'entry_weight="stored" needs a sparse X'),
         ("absent", 'entry_weight must be None, "stored" or a matrix'),
     ],
 )
@@ -194,13 +194,13 @@ def test_models_that_cannot_leave_out_entries_refuse_nan_and_weights():
     ):
         with pytest.raises(ValueError, match="NaN"):
             model.fit(Y)
-    with pytest.raises(ValueError, match="SparseDeepNMF as it is set cannot weigh entries"):
+    with pytest.raises(ValueError, match="SparseDeepNMF with these parameters supports no entry weights"):
         SparseDeepNMF((8, 4), activation="square").fit(X, entry_weight=np.ones((60, 25)))
-    with pytest.raises(ValueError, match="entry_weight needs a graph"):
+    with pytest.raises(ValueError, match="entry_weight requires graph"):
         GNMF(4).fit(X, entry_weight=np.ones((60, 25)))
     with pytest.raises(ValueError, match='use "binary"'):
         WSF(4, label_graph="rbf").fit(Y, np.arange(60) % 3)
-    with pytest.raises(ValueError, match="encode leaves out"):
+    with pytest.raises(ValueError, match="use encode, which skips NaN"):
         NMF(4).fit(Y).project(Y)
 
 
@@ -305,7 +305,8 @@ def test_a_sparsely_observed_dense_matrix_is_stored_as_sparse():
 def test_weights_that_are_all_tiny_are_refused(weight, form):
     X, _, _ = holed()
     weights = form(np.full(X.shape, weight))
-    with pytest.raises(ValueError, match=f"entry_weight has no weight above {weight:g}, and a largest one from 0.001"):
+    message = f"entry_weight has a maximum of {weight:g}: expected a maximum from 0.001"
+    with pytest.raises(ValueError, match=message):
         NMF(4, random_state=0).fit(form(X), entry_weight=weights)
 
 

@@ -38,7 +38,8 @@ def test_a_masked_entry_is_a_hole(model):
 
 @pytest.mark.parametrize("model", [m for m in VARIANTS if not m._problem().masks_nan], ids=name_of)
 def test_masked_entries_are_refused_by_models_that_cannot_leave_them_out(model):
-    with pytest.raises(ValueError, match=f"X has {MASKED}, and {type(model).__name__} as it is set cannot leave any"):
+    name = type(model).__name__
+    with pytest.raises(ValueError, match=f"X has {MASKED}, but {name} with these parameters needs complete data"):
         quick(model).fit(masked()[0])
     fitted = quick(model).fit(masked()[0].data)
     for use in (fitted.transform, fitted.score, fitted.encode):
@@ -107,7 +108,7 @@ def test_masks_are_refused_in_arguments_that_need_every_value():
         "decoded codes": lambda: quick(NMF(3)).fit(X).decode(codes),
     }
     for fit in wrong.values():
-        with pytest.raises(ValueError, match=f"has {MASKED}, and a value is expected"):
+        with pytest.raises(ValueError, match=f"has {MASKED}: expected a value"):
             fit()
     with pytest.raises(ValueError, match="NaN"):
         ImageGradientOrientations((4, 6)).fit(masked()[0])

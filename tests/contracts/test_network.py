@@ -376,8 +376,11 @@ def test_a_start_from_fitted_factors_does_not_depend_on_their_scale(pool_size):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ({"groups": np.zeros(59)}, "groups has 59 entries, but X has 60 samples: one a sample is expected"),
-        ({"groups": np.arange(60) % 2}, "groups must keep the rows of a group together, but 0 begins again at row 2"),
+        ({"groups": np.zeros(59)}, "groups has 59 entries, but X has 60 samples: expected one per sample"),
+        (
+            {"groups": np.arange(60) % 2},
+            "groups must have consecutive rows for each group, but 0 begins again at row 2",
+        ),
         ({"y": np.zeros(59)}, "y has 59 labels, but X has 60 samples"),
         ({"y": np.linspace(0, 1, 60)}, "Unknown label type: continuous"),
         ({"factors": [np.ones((8, 23))]}, r"factors\[0\] has shape \(8, 23\), but the model needs \(8, 24\)"),
@@ -392,10 +395,10 @@ def test_arguments_of_fit_are_checked(arguments, sentence):
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        ({"pool_size": -1}, "pool_size must be an integer of at least 0, or one a pooling; got -1"),
-        ({"pool_size": (3, -2)}, "pool_size must be an integer of at least 0, or one a pooling; got -2"),
-        ({"pool_size": (3.5,)}, "pool_size must be an integer of at least 0, or one a pooling; got 3.5"),
-        ({"pool_size": (3, 3)}, "pool_size has 2 values, but 2 layers have 1 poolings between"),
+        ({"pool_size": -1}, "pool_size must be an integer of at least 0, or one per pooling; got -1"),
+        ({"pool_size": (3, -2)}, "pool_size must be an integer of at least 0, or one per pooling; got -2"),
+        ({"pool_size": (3.5,)}, "pool_size must be an integer of at least 0, or one per pooling; got 3.5"),
+        ({"pool_size": (3, 3)}, "pool_size has 2 values, but 2 layers have 1 poolings"),
         ({"pool_size": "wide"}, "The 'pool_size' parameter of DeepNMFNetwork"),
         ({"label_weight": -1}, "The 'label_weight' parameter of DeepNMFNetwork"),
         ({"readout": "softmax"}, "The 'readout' parameter of DeepNMFNetwork"),
@@ -441,7 +444,7 @@ def test_infinity_beside_nan_is_refused():
 
 
 def test_a_network_refuses_data_without_observed_entries():
-    with pytest.raises(ValueError, match="X has no observed entry: every one is NaN"):
+    with pytest.raises(ValueError, match="X has no observed entry, only NaN"):
         SSNMF(4).fit(np.full((20, 6), np.nan))
 
 

@@ -168,7 +168,7 @@ def test_weights_that_are_none_are_refused(weights, message):
 
 
 def test_a_model_below_an_activation_refuses_weights():
-    with pytest.raises(ValueError, match="DeepSemiNMF as it is set cannot weigh samples"):
+    with pytest.raises(ValueError, match="DeepSemiNMF with these parameters supports no sample weights"):
         DeepSemiNMF((8, 4), activation="relu").fit(X, sample_weight=WEIGHTS)
 
 

@@ -147,7 +147,7 @@ def test_the_classes_are_saved(labels, tmp_path):
 @pytest.mark.parametrize(
     ("labels", "sentence"),
     [
-        (np.where(LABELS == 3, 3, -1), "y knows one class only, 3: labels of two or more are expected, or none"),
+        (np.where(LABELS == 3, 3, -1), "y contains one class only, 3: expected labels of two or more classes, or none"),
         (LABELS[:-1], "y has 59 labels, but X has 60 samples"),
         (X[:, 0], "Unknown label type"),
     ],

@@ -147,8 +147,8 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(on_disk):
         (np.asfortranarray, "in Fortran order, but a matrix in C order is expected"),
         (lambda X: X[0], r"of shape \(24,\) in C order, but a matrix"),
         (lambda X: X[:1], "at least 2 samples"),
-        (lambda X: X.astype(complex), "real numbers are expected"),
-        (lambda X: X.astype(str), "real numbers are expected"),
+        (lambda X: X.astype(complex), "expected real numbers"),
+        (lambda X: X.astype(str), "expected real numbers"),
     ],
 )
 def test_files_that_cannot_be_used_are_refused(spoil, words, on_disk):

@@ -200,10 +200,10 @@ def test_gdnmf_without_labels_has_no_predict_and_says_why():
 @pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
-        ({"layer_sizes": ()}, "layer_sizes must hold one positive integer a layer"),
+        ({"layer_sizes": ()}, "layer_sizes must contain one positive integer per layer"),
         ({"layer_sizes": (5, 0)}, "layer_sizes must be positive, got 0"),
         ({"basis_sizes": (5, -1)}, "basis_sizes must be positive, got -1"),
-        ({"basis_sizes": ()}, "basis_sizes must hold one positive integer a layer"),
+        ({"basis_sizes": ()}, "basis_sizes must contain one positive integer per layer"),
         ({"decay": 0}, "The 'decay' parameter of GDNMF"),
         ({"decay": 1.5}, "The 'decay' parameter of GDNMF"),
         ({"depth": 0}, "The 'depth' parameter of GDNMF"),
@@ -223,7 +223,7 @@ def test_bad_parameters_are_named(parameters, sentence):
 
 
 def test_sizes_that_are_not_integers_are_refused():
-    with pytest.raises(TypeError, match="basis_sizes must hold integers, got 2.5"):
+    with pytest.raises(TypeError, match="basis_sizes must contain integers, got 2.5"):
         GDNMF((8, 4), basis_sizes=(8, 2.5)).fit(data())
 
 
@@ -232,7 +232,7 @@ def test_sizes_that_are_not_integers_are_refused():
     [
         (np.zeros(59), "y has 59 labels, but X has 60 samples"),
         (np.linspace(0, 1, 60), "Unknown label type: continuous"),
-        (np.array(["a", 1] * 30, dtype=object), "y must hold labels of one kind"),
+        (np.array(["a", 1] * 30, dtype=object), "y must contain labels of one type"),
     ],
     ids=["too few", "continuous", "mixed"],
 )

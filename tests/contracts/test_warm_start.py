@@ -126,7 +126,7 @@ def test_a_warm_fit_with_other_sizes_is_refused_and_changes_nothing(model):
     model = warm(model).fit(X, LABELS).set_params(**other_sizes(model))
     before = dict(model.__dict__)
     with pytest.raises(
-        ValueError, match=r"warm_start=True .* have the shapes \[.*\(4, .*\], but the model needs \[.*\(5, "
+        ValueError, match=r"warm_start=True .* have shapes \[.*\(4, .*\], but the model needs \[.*\(5, "
     ):
         model.fit(X, LABELS)
     assert_unchanged(model, before)

@@ -76,9 +76,9 @@ def case(activation, depth, penalty, nonnegative, graphs=(), n=6, p=5):
         upper = {f"Z{i}": slope.gradient for i, slope in enumerate(slopes, start=2)}
         return {
             "H": rows.evaluate(H, F)[1],
-            "Z1": objective.lowest_block(chain, objective.held(chain, lowest, seen.roughness), top).gradient(
-                chain.factors[0]
-            ),
+            "Z1": objective.lowest_block(
+                chain, objective.gram_with_graphs(chain, lowest, seen.roughness), top
+            ).gradient(chain.factors[0]),
         } | upper
 
     return Case(arrays, value, gradients)

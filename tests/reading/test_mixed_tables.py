@@ -47,16 +47,16 @@ def test_a_messy_table_gives_numbers_names_and_offers(messy):
     assert np.isnan(data.X).sum() == 4
     assert data.sample_names == tuple(f"P-00{number}" for number in range(1, 7))
     assert data.notes == (
-        "Column 'patient_id' identifies the samples, and gives them their names.",
-        "Left out, since they are not numbers: 'visited' (dates), 'city' (text with 2 values: --labels city), "
-        "'comment' (text: --names comment).",
+        "Column 'patient_id' identifies the samples and is used for their names.",
+        "These columns are ignored because they are not numbers: 'visited' (dates), "
+        "'city' (text with 2 values: --labels city), 'comment' (text: --names comment).",
     )
 
 
 def test_a_column_that_looks_like_labels_is_asked_about(messy):
     questions = []
     data = read(messy, ask=lambda question: not questions.append(question))
-    assert questions == ["Column 'grade' has 2 different numbers. Does it hold labels?"]
+    assert questions == ["Column 'grade' has 2 different numbers. Are they labels?"]
     assert (data.feature_names, data.y.tolist()) == (FEATURES, [1, 2, 1, 2, 1, 2])
     assert read(messy, ask=lambda _: False).feature_names == (*FEATURES, "grade")
 

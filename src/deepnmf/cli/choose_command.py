@@ -28,7 +28,7 @@ from deepnmf.cli.results import choose_layers
 if TYPE_CHECKING:
     from deepnmf.selection import Selection
 
-UNSAID = (None, 0)  # the defaults of --seed and others
+DEFAULTS = (None, 0)  # of --seed and others, which the printed command omits
 SUFFIXES = (".png", ".svg", ".pdf")
 CAPTIONS = (
     "excess/±: by how many standard errors the error at hidden entries exceeds the smallest one",
@@ -102,7 +102,7 @@ def _fit_command(source: DataSource, name: str, layers: str, options: dict[str, 
     words = ["deepnmf", "fit", str(source.path), "--model", name, "--layers", layers]
     given = {f"--{option.replace('_', '-')}": value for option, value in asdict(source).items() if option != "path"}
     for option, value in (given | options).items():
-        words += [] if value in UNSAID else [option, str(value)]
+        words += [] if value in DEFAULTS else [option, str(value)]
     for setting in settings:
         words += ["--set", setting]
     return shlex.join(words)

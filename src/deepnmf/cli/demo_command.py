@@ -84,7 +84,7 @@ def _compare(models: Sequence[Factorization], data: Dataset, output: Path, messa
     shown = next(fit for fit in fits if fit.name == SHOWN)
     with messages.activity("writing"):
         write_report_page(output / REPORT, evaluations[SHOWN], data, "DeepNMF on digits", shown.seconds)
-    messages.info(f"What {SHOWN} has found:")
+    messages.info(f"Findings of {SHOWN}:")
     print_findings(messages, findings_of(evaluations[SHOWN], data))
     messages.info(f"The features are drawn in {output}: {', '.join(pictures)}.")
     messages.info(f"Open {output / REPORT} in a browser. Next, fit your own data: deepnmf fit FILE.")

@@ -68,8 +68,8 @@ def fit(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Known components, a table with a row each and the columns of the data: they stay as they are, and "
-            "the others are learned around them. An empty cell is learned.",
+            help="Known components: a table with one row per component and the columns of the data. They stay fixed, "
+            "and the other components are learned. An empty cell is an entry to be learned.",
         ),
     ] = None,
     *,
@@ -126,14 +126,14 @@ class _ModelChoice:
         return model
 
     def _chosen_layers(self, name: str, data: "Dataset", messages: Messages) -> tuple[int, ...]:
-        """Choose the layers by predictions of hidden entries, or by a rule where nothing can be hidden."""
+        """Choose the layers by predictions of hidden entries, or by a simple rule if no entries can be hidden."""
         max_passes = model_choice.passes_for_choice(data)
         try:
             with messages.activity(f"choosing the layers of {name}"):
                 selection = choose_layers(self._model(name, (1,)), data, self.seed, max_passes=max_passes)
         except CommandError as reason:
             layers = model_choice.default_layers(data)
-            messages.info(f"{reason} So the layers are half the rank and {layers[-1]}.")
+            messages.info(f"{reason} Therefore the layer sizes are half the rank and {layers[-1]}.")
             return layers
         messages.info(model_choice.search_summary(selection, min(data.X.shape)))
         return selection.best_sizes_

@@ -1,4 +1,4 @@
-"""The option --fixed: a file of components that a fit keeps, its columns matched with those of the data."""
+"""The option --fixed: a file of fixed components, whose columns are matched with those of the data."""
 
 import inspect
 from pathlib import Path
@@ -14,10 +14,10 @@ MOST_NAMED = 5  # missing columns
 
 
 def read_known_components(path: Path, data: "Dataset", scaling: "Scaling") -> "Array":
-    """Return the components in a file as rows, with the columns of the data and in their scale; NaN where empty.
+    """Return the components in a file, with the columns and the scale of the data; empty cells are NaN.
 
-    Named columns of the data are found by their names, and the file may have others; without names the number of
-    columns decides. Components are in the units of the input, so that what divides its columns divides theirs.
+    If the columns of the data have names, they are found by name, and the file may have other columns; otherwise the
+    number of columns must be equal. Components are in the units of the input and are scaled in the same way.
     """
     import numpy as np
     from scipy import sparse
@@ -36,11 +36,13 @@ def read_known_components(path: Path, data: "Dataset", scaling: "Scaling") -> "A
 
 
 def check_takes_components(model: Any) -> None:
-    """Refuse a model whose components cannot be given."""
+    """Refuse a model that supports no fixed components."""
     from deepnmf.models.known_components import TAKING
 
     if "fixed_components" not in inspect.signature(model.fit).parameters:
-        raise CommandError(f"{type(model).__name__} has no fixed components: --fixed is for {TAKING}.", ExitCode.USAGE)
+        raise CommandError(
+            f"{type(model).__name__} supports no fixed components: --fixed is for {TAKING}.", ExitCode.USAGE
+        )
 
 
 def _read(path: Path, names: tuple[str, ...] | None) -> Any:
@@ -56,5 +58,6 @@ def _read(path: Path, names: tuple[str, ...] | None) -> Any:
         more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
         listed = ", ".join(map(repr, missing[:MOST_NAMED]))
         raise CommandError(
-            f"{path} of --fixed lacks columns of the data: {listed}{more}.", ExitCode.UNSUITABLE
+            f"{path} of --fixed has no column for {listed}{more}: expected all columns of the data.",
+            ExitCode.UNSUITABLE,
         ) from None

@@ -18,10 +18,10 @@ COUNTS = "The entries are counts: --loss kullback-leibler suits them."
 EXPLAINS_DATA = "With this loss, every layer of deep-nmf explains the data: explains=data."
 LOSSES_OF_CODES = ("frobenius", "kullback-leibler", 2, 1)  # of DeepNMF, if its layers explain codes
 WORDS = {"true": True, "false": False, "none": None}  # in any case
-LARGEST_BOTTOM, DEFAULT_TOP = 100, 10  # sizes of the default layers, where they cannot be chosen from the data
-PARTS_OF_A_FEATURE = 4  # proposed where no layer above was found
-ENTRIES_READ, FEWEST_PASSES = 5e9, 300  # to choose layers: about half a minute
-STORED_ENTRY, ROW_OR_COLUMN = 10, 16  # what these cost beside an entry of an array
+LARGEST_BOTTOM, DEFAULT_TOP = 100, 10  # default sizes if the layers cannot be chosen from the data
+PARTS_OF_A_FEATURE = 4  # proposed if no upper layer was found
+ENTRIES_READ, FEWEST_PASSES = 5e9, 300  # for the choice of layers: about half a minute
+STORED_ENTRY, ROW_OR_COLUMN = 10, 16  # cost relative to an entry of an array
 WORD_BOUNDARY = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -115,7 +115,7 @@ def loss_refusal(names: str) -> CommandError:
 
 
 def _implied(known: Iterable[str], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a loss implies: under most losses, layers of deep-nmf can only explain the data."""
+    """Return the settings that a loss implies: with most losses, layers of deep-nmf can only explain the data."""
     implies = "explains" in known and settings.get("beta_loss", "frobenius") not in LOSSES_OF_CODES
     return {"explains": "data"} if implies else {}
 
@@ -204,7 +204,7 @@ def default_model(data: "Dataset", settings: Mapping[str, Any]) -> str:
 
 
 def passes_for_choice(data: "Dataset") -> float:
-    """How many passes over the data the choice of layers may take: fewer, the more entries a pass reads."""
+    """Return the number of passes over the data for the choice of layers; larger data get fewer passes."""
     from scipy import sparse
 
     n_entries = STORED_ENTRY * data.X.nnz if sparse.issparse(data.X) else math.prod(data.X.shape)
@@ -212,20 +212,23 @@ def passes_for_choice(data: "Dataset") -> float:
 
 
 def search_summary(selection: "Selection", largest: int) -> str:
-    """Say what was tried to choose the layers, and whether the search was cut; `largest` is the largest size."""
+    """Describe the sizes tried, and whether the search ended early; `largest` is the largest size."""
     tried = ", ".join(str(row.size) for row in selection.table_ if row.layer == 1)
     passes = sum(row.passes for row in selection.table_)
     sizes = ",".join(map(str, selection.best_sizes_))
     texts = [
         f"Layers {sizes} predict hidden entries best. Tried: {tried} features in the first layer, with {passes:.0f} "
-        "passes over the data in all."
+        "passes over the data in total."
     ]
     if selection.ended_by_ is not None:
-        cut = {"max_passes": "was cut there; deepnmf choose has no limit", "interrupt": "was interrupted"}
+        cut = {
+            "max_passes": "ended early to save time; deepnmf choose has no limit",
+            "interrupt": "was interrupted",
+        }
         texts.append(f"The search {cut[selection.ended_by_]}.")
     if not is_shallow(selection.best_estimator_) and len(selection.best_sizes_) == 1:
         parts = min(PARTS_OF_A_FEATURE * selection.best_sizes_[0], largest)
-        texts.append(f"No layer above was found. For finer parts below these features: --layers {parts},{sizes}")
+        texts.append(f"No upper layer was found. To get finer parts below these features: --layers {parts},{sizes}")
     return " ".join(texts)
 
 

@@ -29,25 +29,23 @@ Labels = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN",
-        help="Column, field or array that holds the labels; several columns of a table, separated by commas, for "
-        "models of several attributes: person,light.",
+        help="Column, field or array of the labels; several columns of a table, separated by commas, for models with "
+        "several attributes: person,light.",
     ),
 ]
 Columns = Annotated[
     str | None, typer.Option(metavar="NAMES", help="Columns of a table that are features, separated by commas.")
 ]
 Drop = Annotated[
-    str | None, typer.Option(metavar="NAMES", help="Columns of a table that are left out, separated by commas.")
+    str | None, typer.Option(metavar="NAMES", help="Columns of a table to be ignored, separated by commas.")
 ]
-Names = Annotated[
-    str | None, typer.Option(metavar="COLUMN", help="Column or field that holds the names of the samples.")
-]
+Names = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column or field of the names of the samples.")]
 Key = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="Array that holds the data, in .npz and .mat files; layer of an .h5ad file; modality of an .h5mu file, "
-        "or modality/layer.",
+        help="Array of the data, in .npz and .mat files; layer of an .h5ad file; modality of an .h5mu file, or "
+        "modality/layer.",
     ),
 ]
 Size = Annotated[
@@ -65,11 +63,11 @@ SampleShape = Annotated[
 ]
 StopWords = Annotated[
     str | None,
-    typer.Option(metavar="WORDS", help="Words of texts that are left out: english, or a text file of words."),
+    typer.Option(metavar="WORDS", help="Words of texts to be ignored: english, or a text file of words."),
 ]
 Ngrams = Annotated[
     int | None,
-    typer.Option(metavar="N", min=1, max=5, help="Phrases of up to so many words of a text count as words, too."),
+    typer.Option(metavar="N", min=1, max=5, help="Phrases of up to N words of a text count as words, too."),
 ]
 Scale = Annotated[
     str | None,
@@ -132,7 +130,7 @@ class DataSource:
 
     @property
     def stem(self) -> str:
-        """The name of the input, by which results are called."""
+        """The name of the input, from which the names of results are made."""
         return self.path.resolve().stem
 
     def check(self) -> None:
@@ -144,7 +142,7 @@ class DataSource:
             raise CommandError(f"--scale is {self.scale!r}: expected {', '.join(SCALES)}.", ExitCode.USAGE)
 
     def read(self, messages: "Messages") -> tuple["Dataset", "Scaling"]:
-        """Read the data and scale them; without --scale by the units of the columns."""
+        """Read the data and scale them; without --scale, the units of the columns decide."""
         from deepnmf.reading import Scaling
 
         self.check()
@@ -206,7 +204,7 @@ def _units_text(scaling: "Scaling") -> str:
     known = [divisor for divisor in scaling.divisors if divisor > 0]
     return (
         f"The columns have different units (maxima from {min(known):.3g} to {max(known):.3g}): each is divided by its "
-        "maximum; --scale none keeps them."
+        "maximum; --scale none disables this."
     )
 
 

@@ -1,4 +1,4 @@
-"""What a command prints: sentences and tables for a person, JSON for a program, or warnings and errors only."""
+"""Output of commands: sentences and tables for people, JSON for programs, or warnings and errors only."""
 
 import shutil
 import sys
@@ -248,7 +248,7 @@ def _ignore(*_: float) -> None:
 
 
 EXPLAINED_CAPTION = "explained: share beyond {}, by the features of the layer alone"
-HIERARCHY_CAPTION = "dead: unused features; copies: features like a single one of the layer below"
+HIERARCHY_CAPTION = "dead: unused features; copies: features similar to a single feature below"
 CLUSTERING_CAPTION = "accuracy, NMI: k-means clusters of the codes compared with the labels"
 ON_DATA = "k-means on data"
 
@@ -268,7 +268,7 @@ def print_layers(messages: Messages, fits: Sequence["TimedFit"], evaluations: Ma
 
 
 def _layer_table(deep: bool, labeled: bool) -> "Table":
-    """Return an empty table with headings; what only deep models or labels have is left out without them."""
+    """Return an empty table with headings; some columns exist only for deep models or with labels."""
     from rich import box
     from rich.table import Table
 
@@ -295,7 +295,7 @@ def _add_layers(table: "Table", fit: "TimedFit", scores: Sequence["LayerScore"],
 
 
 def _add_data(table: "Table", evaluation: "Evaluation", deep: bool) -> None:
-    """Add what k-means on the data themselves gives, if they are small enough."""
+    """Add the scores of k-means on the data themselves, if they are small enough."""
     found = evaluation.clustering_of_data()
     if found is not None:
         table.add_row(ON_DATA, *[""] * (5 if deep else 4), f"{found.accuracy:.3f}", f"{found.nmi:.3f}", "")
@@ -309,6 +309,6 @@ def _captions(fits: Sequence["TimedFit"], deep: bool, labeled: bool) -> list[str
 
 
 def print_findings(messages: Messages, findings: Sequence[str]) -> None:
-    """Print what a fit has found, one sentence or two a line."""
+    """Print the findings of a fit, one per line."""
     for sentence in findings:
         messages.info(f"- {sentence}")

@@ -57,7 +57,7 @@ class TimedFit:
 
     @property
     def hierarchy(self) -> "list[LayerSummary]":
-        """What each layer of a deep model is like; empty for a single layer."""
+        """The summary of each layer of a deep model; empty for a single layer."""
         return getattr(self.model, "hierarchy_", [])
 
     def summary(self) -> str:
@@ -85,7 +85,7 @@ def fit_model(
     checkpoint: Path | None = None,
     known: "Array | None" = None,
 ) -> TimedFit:
-    """Fit a model, around known components if there are any, and show the progress; resume from a checkpoint."""
+    """Fit a model, with fixed components if there are any, and show the progress; resume from a checkpoint."""
     import numpy as np
 
     began = time.perf_counter()
@@ -165,7 +165,7 @@ class SavedModel:
             return cls(model, Recipe.from_json(content["recipe"]), Scaling.from_json(content["scaling"]))
         except (ValueError, KeyError, TypeError, OSError) as error:
             raise CommandError(
-                f"{reading} does not say how the data were read: {error!r}.", ExitCode.UNREADABLE
+                f"{reading} does not describe how the data were read: {error!r}.", ExitCode.UNREADABLE
             ) from error
 
 
@@ -183,7 +183,7 @@ def evaluate(model: Any, data: "Dataset") -> "Evaluation":
 
 
 def findings_of(evaluation: "Evaluation", data: "Dataset") -> list[str]:
-    """Return what a fit has found: how much is explained, what stands out, and what to try next."""
+    """Return the findings of a fit: how much is explained, what stands out, and what to try next."""
     from deepnmf.report.findings import findings
 
     return [str(one) for one in findings(evaluation, shown_as(data).display(evaluation))]

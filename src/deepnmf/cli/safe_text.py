@@ -117,7 +117,7 @@ def robust_streams() -> Iterator[RobustStream]:
 
 
 def _discard_buffer(stream: TextIO) -> None:
-    """Redirect the stream to the null device, since Python would fail to flush its buffer at exit."""
+    """Redirect the stream to the null device, because Python would fail to flush its buffer at exit."""
     with suppress(OSError):  # not every stream has a file descriptor
         descriptor = stream.fileno()
         null = os.open(os.devnull, os.O_WRONLY)

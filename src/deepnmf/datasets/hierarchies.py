@@ -45,9 +45,9 @@ def make_hierarchy(
 ) -> Bunch:
     """Generate data with a known hierarchy, the ground truth for deep factorizations.
 
-    Measured data come without the true factors of every layer, so it cannot be told whether a deep model has found
-    them. Here they are known: samples are made of wholes, wholes of parts, and parts of pixels or other columns of the
-    data. `deepnmf.metrics.matched_cosine` compares the features of a fitted model with the true ones.
+    The true factors of measured data are unknown, so that nobody can check whether a deep model has found them. Here
+    they are known: samples are made of wholes, wholes of parts, and parts of pixels or other columns of the data.
+    `deepnmf.metrics.matched_cosine` compares the features of a fitted model with the true ones.
 
     Parameters
     ----------
@@ -63,16 +63,16 @@ def make_hierarchy(
         Samples are vectors of this length instead of images, and a part is a block of consecutive features. Blocks
         cover all features and overlap their neighbors a little. At least 3 features for each part are needed.
     parts_per_whole : int or sequence of int, default=7
-        Number of features below that a whole is made of. An integer is for all layers, but where it is more than half
-        of the features below, it is half of them (for a single whole, all). A sequence has one number for each layer
-        above the first.
+        Number of features below that a whole is made of. An integer applies to all layers, but is reduced to half the
+        number of features below if it is larger (for a single whole, to all features below). A sequence has one number
+        for each layer above the first.
     variation : float, default=0.5
         Coefficient of variation of the part-wise variation, from 0 to 10.
     noise : {"gaussian", "poisson"} or None, default="gaussian"
         Gaussian noise is added, and negative entries are then set to 0. With "poisson", entries are counts.
     noise_level : float, optional
-        Gaussian: deviation of the noise in units of the deviation of all entries, by default 0.05. Poisson: mean count
-        of an entry, by default 10; fewer counts are noisier. Ignored without noise.
+        Gaussian: standard deviation of the noise relative to that of all entries, by default 0.05. Poisson: mean count
+        of an entry, by default 10; lower counts are noisier. Ignored without noise.
     random_state : int, RandomState or None, default=None
 
     Returns
@@ -90,15 +90,15 @@ def make_hierarchy(
             H_1..H_m, of shape (n_samples, r_l), nonnegative. Each sample consists of one to three wholes of the top
             layer, and every whole is used.
         image_shape : (int, int) or None
-            None where samples are no images.
+            None if the samples are not images.
 
     Notes
     -----
     The codes follow from those of the layer above, H_{l-1} = (H_l Z_l) ∘ G_l. The entries of G_l are independent and
-    gamma distributed, with mean 1 and deviation `variation`: each part of a whole is stronger in one sample and weaker
-    in another. Without variation the codes are an exact chain. The data then have at most the rank of the smallest
-    layer, and the parts cannot be found in them. A little variation makes the parts visible; with much variation, the
-    wholes are hard to see. It acts between all layers, so it accumulates with depth.
+    gamma distributed, with mean 1 and standard deviation `variation`: each part of a whole is stronger in one sample
+    and weaker in another. Without variation the codes are an exact chain. The data then have at most the rank of the
+    smallest layer, and the parts cannot be found in them. A little variation makes the parts identifiable; with much
+    variation, the wholes are hard to recover. It acts between all layers, so it accumulates with depth.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def make_hierarchy(
     sizes = check_layer_sizes(layer_sizes)
     if n_samples < sizes[-1]:
         raise ValueError(
-            f"n_samples is {n_samples}, but the top layer has {sizes[-1]} features: expected at least one each."
+            f"n_samples is {n_samples}, but the top layer has {sizes[-1]} features: expected at least one per feature."
         )
     level = NOISE_LEVELS.get(str(noise), 0.0) if noise_level is None else noise_level
     if noise == "poisson" and level == 0:
@@ -209,8 +209,8 @@ def _patches(n_parts: int, image_shape: tuple[int, int], rng: RandomState) -> Ar
                 image[top:bottom, left:right] = 1
             return images.reshape(n_parts, -1)
     raise ValueError(
-        f"layer_sizes[0] is {n_parts}, but images of {image_shape[0]} x {image_shape[1]} pixels have no room for so "
-        f"many patches of {SIDES[0]} to {SIDES[-1]} pixels a side: expected fewer parts or a larger image_shape."
+        f"layer_sizes[0] is {n_parts}, but images of {image_shape[0]} x {image_shape[1]} pixels have no room for that "
+        f"many patches of {SIDES[0]} to {SIDES[-1]} pixels per side: expected fewer parts or a larger image_shape."
     )
 
 
@@ -223,7 +223,7 @@ def _placed(sides: Array, image_shape: tuple[int, int], rng: RandomState) -> Arr
         )
         begin = np.maximum(corners[:, None], patches[:, :2])
         end = np.minimum(corners[:, None] + side, patches[:, 2:])
-        overlap = np.maximum(end - begin, 0).prod(axis=2) / side.prod()  # no patch before is smaller
+        overlap = np.maximum(end - begin, 0).prod(axis=2) / side.prod()  # all patches placed so far are larger
         best = np.argmin(overlap.max(axis=1, initial=0) + 0.1 * overlap.sum(axis=1))
         if overlap[best].max(initial=0) > LARGEST_OVERLAP:
             break
@@ -238,7 +238,7 @@ def _wholes(size: int, below: int, count: int, rng: RandomState) -> Array:
         whole = np.isin(np.arange(below), rng.choice(below, count, replace=False))
         if not (used == whole).all(axis=1).any():
             used = np.vstack([used, whole])
-    for unused in np.flatnonzero(~used.any(axis=0)):  # sets stay different, as only one has the feature
+    for unused in np.flatnonzero(~used.any(axis=0)):  # sets stay different, because only one has the feature
         most_used = used.sum(axis=0).argmax()
         used[rng.choice(np.flatnonzero(used[:, most_used])), [most_used, unused]] = False, True
     return np.where(used, rng.uniform(0.5, 1.5, used.shape), 0)

@@ -19,8 +19,8 @@ __all__ = ["DATA_SETS", "DataSet"]
 class DataSet:
     """A published data set.
 
-    `mat` is the name of the MATLAB file published by Deng Cai: `fea` holds the samples as rows, `gnd` the labels from
-    1, and images are stored column by column.
+    `mat` is the name of the MATLAB file published by Deng Cai: `fea` contains the samples as rows, `gnd` contains the
+    labels from 1, and images are stored column by column.
     """
 
     name: str

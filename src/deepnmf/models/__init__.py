@@ -1,5 +1,6 @@
-"""The named estimators, one file a paper. This is the one list of them: what the package offers, what a file is loaded
-as and what the command line knows derive from it. A model's file is imported when the model is asked for.
+"""The named estimators, one file for each paper. This registry is the only list of them: the names that the package
+exports, the classes that `load` accepts and the models of the command line all come from it. The module of a model is
+imported when the model is first used.
 """
 
 import re

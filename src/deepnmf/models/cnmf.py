@@ -16,18 +16,19 @@ from deepnmf.solvers.loop import OnSweep
 class CNMF(Factorization, weighs_samples=False):
     """X ≈ A V Z, constrained NMF: labeled samples of one class share one code (Liu & Wu, 2010).
 
-    A is the 0/1 indicator of classes and unlabeled samples, V and Z are nonnegative. ½‖X - A V Z‖² is, but for the
-    scatter within the classes, the loss of NMF on the means of the groups with rows weighted by √count, and that is
-    what is optimized: a class costs as much as one sample. With holes, means are of what was observed, and weigh as
-    much. Without labels it is `NMF`.
+    A is the 0/1 indicator of classes and unlabeled samples, V and Z are nonnegative. Up to the scatter within the
+    classes, which is constant, ½‖X - A V Z‖² is the loss of NMF on the group means with rows weighted by √count. This
+    smaller problem is solved, so that a class takes as much time as one sample. If entries are missing, each mean is
+    taken over the observed entries and weighted by their number. Without labels the model is `NMF`.
 
     Parameters
     ----------
     n_components : int, "auto" or None, default="auto"
-        Number of features; "auto" takes it from `factors` given to `fit`, and else, like None, all features.
+        Number of components. "auto" takes it from the `factors` given to `fit`; without them, and with None, it is
+        n_features.
     init : {"random", "nndsvd", "nndsvda", "nndsvdar", "custom"} or None, default=None
-        Start. None is "nndsvda", with random components above min(n_groups, n_features), where n_groups counts classes
-        and unlabeled samples.
+        Initialization. None is "nndsvda", with random components beyond min(n_groups, n_features), where n_groups is
+        the number of classes plus the number of unlabeled samples.
     solver : {"cd", "hals", "apg", "pg", "mu"}, default="cd"
         As in `NMF`.
     {tol}
@@ -41,9 +42,9 @@ class CNMF(Factorization, weighs_samples=False):
     components_ : array of shape (n_components, n_features)
     n_components_ : int
     factors_, features_ : lists of arrays
-        One entry a layer, here one.
+        One array per layer; this model has one layer.
     codes_ : list of one array
-        A V; rows of one class are equal. `transform` knows no labels and gives each row a code of its own.
+        A V; rows of one class are equal. `transform` uses no labels and gives each row its own code.
     reconstruction_err_ : float
         ‖X - A V Z‖_F.
     loss_curve_ : array of shape (n_iter_,)
@@ -115,10 +116,10 @@ class CNMF(Factorization, weighs_samples=False):
             NaN or a mask (`numpy.ma`) in a dense X marks an entry that was not observed.
         {labels}
         entry_weight : None, "stored", array or sparse matrix of the shape of X
-            What each entry counts, from 0 to 1, as in `NMF`.
+            Weight of each entry, from 0 to 1, as in `NMF`.
         {fixed_components}
         factors : sequence of one array, optional
-            [Z] to start from whatever `init` says. Required by ``init="custom"``.
+            [Z] to start from; it overrides `init`. Required by ``init="custom"``.
         {run_control}
 
         {returns_self}
@@ -141,7 +142,7 @@ class CNMF(Factorization, weighs_samples=False):
 
     @property
     def n_components_(self) -> int:
-        """The number of features."""
+        """The number of components."""
         return len(self.components_)
 
     def _set_learned(self, learned: TiedChain) -> None:

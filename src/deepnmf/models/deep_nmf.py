@@ -1,4 +1,4 @@
-"""Our own model: parts, and wholes that are made of them."""
+"""The model of this package: parts, and wholes that are made of them."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
@@ -12,43 +12,44 @@ from deepnmf.solvers.hierarchy_problem import HierarchyProblem
 from deepnmf.solvers.problem import Layerwise
 
 SECOND_WEIGHT = 0.3  # of the second layer, beside the data: docs/decisions/0020
-CODE_WEIGHT = 0.1  # of a code that a layer above explains, beside a code of the layer below
+CODE_WEIGHT = 0.1  # of a code that an upper layer explains, relative to a code of the layer below
 
 
 class DeepNMF(Factorization):
     """Parts, and wholes that are made of them: every layer is nonnegative and explains the codes of the layer below.
 
-    d(X | H_1 Z_1) + Σ_{l>1} λ_l d_l(H_{l-1} | H_l Z_l), minimized in all codes and factors together after a
-    pre-training layer by layer. The first layer describes the data as well as an `NMF` of its size. A layer above
-    learns which of the features below occur together. In the published chains X ≈ H_m Z_m ··· Z_1 only the top layer
+    The loss d(X | H_1 Z_1) + Σ_{l>1} λ_l d_l(H_{l-1} | H_l Z_l) is minimized over all codes and factors together, after
+    layer-wise pre-training. The first layer describes the data as well as an `NMF` of its size. Each upper layer learns
+    which features of the layer below occur together. In the published chains X ≈ H_m Z_m ··· Z_1, only the top layer
     describes the data, and the upper factors mostly select single features instead of combining them.
 
-    Codes count in units of their root mean square after the pre-training, so that a part that is small in the data
-    matters to its wholes as much as a large one. The Kullback-Leibler divergence between layers, d_l by default, lets a
-    part vary in proportion to what its wholes predict of it.
+    Codes are measured in units of their root mean square after the pre-training, so that a part that is small in the
+    data matters to its wholes as much as a large one. The default d_l, the Kullback-Leibler divergence, allows the code
+    of a part to vary in proportion to the value that its wholes predict.
 
     Parameters
     ----------
     {layer_sizes}
     explains : {"codes", "data"}, default="codes"
-        What layers above the first explain. "codes" is the loss above: it finds the wholes from which data were made.
-        "data" is Σ_l λ_l d(X | H_l Z_l ··· Z_1), in which every layer has codes of its own and explains the data as
-        well as an `NMF` of its size, or nearly so: the wholes are the best summary of that size.
+        What the layers above the first one explain. "codes" is the loss above; it recovers the wholes that generated
+        the data. "data" is Σ_l λ_l d(X | H_l Z_l ··· Z_1): every layer has its own codes and explains the data nearly
+        as well as an `NMF` of its size, so that the wholes are the best summary of that size.
     layer_weights : sequence of float or None, default=None
         λ_1..λ_m, from the data upwards. With ``explains="codes"`` they are relative to λ_1, and in units of the ratio
-        of the losses after the pre-training: with (1, 0.3) the second layer then costs 0.3 of what the first one
-        costs (which counts at most as what the first one explains beyond the second, and at least as 0.05 of that).
-        None is 0.3 for the second layer, and for a layer above it so much that a code it explains costs 0.1 of what a
-        code costs in the layer below: 0.3 0.1^(l-2) r_{l-1}/r_1. With ``explains="data"`` None is 1 for every layer.
+        of the losses after the pre-training: with (1, 0.3), the loss of the second layer then is 0.3 times the loss of
+        the first layer. (For this ratio, the loss of the first layer is limited to between 0.05 and 1 times what the
+        first layer explains beyond the second.) None is 0.3 for the second layer; in each layer above it, a code costs
+        0.1 times what a code costs in the layer below: 0.3 0.1^(l-2) r_{l-1}/r_1. With ``explains="data"``, None is 1
+        for every layer.
     layer_loss : {"kullback-leibler", "frobenius"} or sequence of these, default="kullback-leibler"
-        d_2..d_m, with ``explains="codes"``: how the layers above the first are compared with the codes below them; one
-        for all, or one for each of these layers. "frobenius" is half the squared error.
+        d_2..d_m, used with ``explains="codes"``: the loss between an upper layer and the codes below it, either one
+        for all upper layers or one for each of them. "frobenius" is half the squared error.
     {beta_loss}
     {init}
     {max_iter}
     {tol}
     pretrain_max_iter : int, default=150
-        At most so many sweeps of pre-training a layer.
+        Maximum number of pre-training sweeps per layer.
     pretrain_tol : float, default=1e-5
         Tolerance of the pre-training.
     {output}
@@ -59,7 +60,7 @@ class DeepNMF(Factorization):
     components_ : array of shape (r_m, n_features)
         Features of the top layer in input space, with unit norm.
     factors_ : list of arrays
-        Z_1..Z_m: row j of Z_l says which features of the layer below feature j is made of.
+        Z_1..Z_m: row j of Z_l has the weights of the features of the layer below that feature j is made of.
     features_ : list of arrays
         C_1..C_m, every layer's features in input space, C_l = Z_l C_{l-1}.
     codes_ : list of arrays
@@ -80,8 +81,8 @@ class DeepNMF(Factorization):
     Notes
     -----
     With ``explains="codes"``, `transform` and `encode` solve for the codes of all layers of a row together, so that the
-    codes of the top layer also fit those below. `score` uses these codes. ``hierarchy_`` has what the features of a
-    layer explain with the best codes for the data alone, which is a little more.
+    codes of the top layer also fit those below. `score` uses these codes. ``hierarchy_`` measures how much the features
+    of a layer explain with the best codes for the data alone, which is a little more.
 
     See Also
     --------
@@ -160,7 +161,7 @@ class DeepNMF(Factorization):
 
 
 def falling_weights(sizes: Sequence[int], second: float) -> tuple[float, ...]:
-    """What layers cost, if the second one costs `second` and a code of those above 0.1 of one in the layer below.
+    """Return layer weights: `second` for the second layer; above it, a code weighs 0.1 times a code of the layer below.
 
     Examples
     --------

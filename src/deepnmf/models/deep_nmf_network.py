@@ -27,34 +27,35 @@ class DeepNMFNetwork(NetworkClassifier):
         Width w of the window, rows i-⌊(w-1)/2⌋ .. i+⌊w/2⌋ of row i's own group; one number, or one for each of
         the m - 1 poolings. 0 and 1 pool nothing.
     backprop : bool, default=True
-        Whether codes feel the layer above (the paper's Algorithm 3) or only their own input (Algorithm 2, in which
-        labels touch the last layer alone). Its Algorithm 1, one layer after the other without pooling or labels,
-        is `MultilayerNMF`.
+        Whether codes also fit the layer above (the paper's Algorithm 3) or only their own input (Algorithm 2, in which
+        labels affect the last layer only). The paper's Algorithm 1, one layer after the other without pooling or
+        labels, is `MultilayerNMF`.
     label_weight : float, default=1e-3
-        λ, how much a label counts beside the squared error of the data. It shapes the codes of labeled rows; with
+        λ, the weight of the labels relative to the squared error of the data. It shapes the codes of labeled rows; with
         ``readout="logistic"`` predictions hardly depend on it.
     readout : {"logistic", "head"}, default="logistic"
-        What turns top codes into labels: a logistic regression on the codes that the labeled rows have without
-        their labels, or B itself, as published. With "head", keep `label_weight` small: a large one gives labeled
-        rows codes that no other row has, and ruins prediction.
+        How labels are predicted from the codes of the top layer. "logistic" is a logistic regression, trained on the
+        codes that labeled rows get without their labels. "head" is B itself, as published; keep `label_weight` small
+        then, because a large weight gives labeled rows codes that no other row has, and predictions become poor.
     {init}
     {max_iter}
     tol : float, default=1e-4
-        Stop when the energy falls by less than this part of itself a sweep, on average over five sweeps.
+        Stop when the relative decrease of the energy per sweep, averaged over five sweeps, is below `tol`.
     {pretraining}
     {output}
     random_state : int, RandomState or None, default=None
     verbose : int, default=0
     warm_start : bool, default=False
-        Whether `fit` starts from the factors of the fit before instead of `init`, when there was one; its codes, all of
-        which are then kept, serve where they are better than those solved for. They are not part of a saved file.
+        Whether `fit` starts from the factors of the previous fit, if there is one, instead of `init`. The codes of all
+        layers are then kept and used where they are better than newly computed codes. They are not saved to files.
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
         The labels that occur, sorted; empty without labels.
     transduction_ : array of shape (n_samples,)
-        Labels of the training rows: those known, and those predicted from the fitted codes. -1 without labels.
+        Labels of the training rows: the known labels, and predictions from the fitted codes for the other rows. -1 if
+        the model was fitted without labels.
     label_factor_ : array of shape (r_m, n_classes)
         B.
     factors_ : list of arrays
@@ -66,11 +67,11 @@ class DeepNMFNetwork(NetworkClassifier):
     codes_ : list of arrays
         H_m, or H_1..H_m, of the training rows as fitted: shaped by feedback and, in labeled rows, by the label.
     reconstruction_err_ : float
-        ‖X - H_m Z_m ··· Z_1‖_F over the observed entries. Maxima are no codes of their own rows: a pooled model does
-        not reconstruct, and this error says how far it is from it.
+        ‖X - H_m Z_m ··· Z_1‖_F over the observed entries. With pooling the model is not a reconstruction of X, because
+        the maxima belong to neighboring rows, and this error is large.
     loss_curve_ : array of shape (n_iter_,)
-        E after each sweep. With ``backprop=False`` codes move towards their own fit alone, by steps short enough that
-        what this costs the layer above does not raise E; as published, it would rise.
+        E after each sweep. With ``backprop=False``, codes are updated for their own layer only, with steps short enough
+        that E does not rise; with the published steps it would.
     {history}
     {hierarchy}
     {n_features}

@@ -11,13 +11,13 @@ class DeepNSNMF(Factorization):
     """X ≈ H_m S_m Z_m ··· S_1 Z_1, every factor nonnegative (Yu, Zhou, Cichocki & Xie, 2018).
 
     Deep nonsmooth NMF: nsNMF layer by layer, then every factor and the codes in turn (Algorithm 2 of the
-    paper). The smoothing matrices S_l = (1-θ_l) I + (θ_l/r_l) 1 1ᵀ drive sparseness into what lies beside them.
+    paper). The smoothing matrices S_l = (1-θ_l) I + (θ_l/r_l) 1 1ᵀ make the matrices beside them sparse.
 
     Parameters
     ----------
     {layer_sizes}
     theta : float or sequence of float in [0, 1], default=0.1
-        Smoothing, one number or one a layer.
+        Smoothing, one number for all layers or one per layer.
     {layer_weights}
     {init}
     {solver}
@@ -41,11 +41,11 @@ class DeepNSNMF(Factorization):
     reconstruction_err_ : float
         ‖X - X̂‖_F; under another loss d, √(2d).
     loss_curve_ : array of shape (n_iter_,)
-        The loss, under squared error ½‖X - X̂‖², after each fine-tuning sweep.
+        The loss (½‖X - X̂‖² for squared error) after each fine-tuning sweep.
     {history}
     {hierarchy}
     kkt_residual_ : float
-        How far from a stationary point the result is: the largest relative projected gradient of the objective, as in
+        How far the result is from a stationary point: the largest relative projected gradient of the objective, as in
         `NMF`, among the codes of the top layer and the factors.
     {fixed_attribute}
     {n_features}
@@ -102,7 +102,7 @@ class DeepNSNMF(Factorization):
             sizes=self.layer_sizes,
             loss=loss_of(self.beta_loss, self.solver),
             nonnegative=True,
-            theta=self.theta,  # equations (6) to (8), one θ a layer
+            theta=self.theta,  # equations (6) to (8), one θ per layer
             layer_weights=self.layer_weights,
             init=self.init,
             random_state=self.random_state,

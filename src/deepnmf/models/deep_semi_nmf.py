@@ -21,11 +21,11 @@ class DeepSemiNMF(Factorization):
         g, the map between layers: X ≈ g(··· g(H_m Z_m) ···) Z_1.
     {layer_weights}
     init : {"svd", "kmeans", "random", "custom"}, default="svd"
-        Start of each layer. "kmeans" takes centers of clusters as features: for few features, or for more than the
-        data has dimensions, where "svd" can only add random ones.
+        Initialization of each layer. "kmeans" uses cluster centers as features. It suits few features, and also more
+        features than min(n_samples, n_features), where "svd" can only add random ones.
     solver : {"hals", "apg", "pg", "mu"}, default="hals"
-        How the codes of a linear model are updated; its factors, and Z_1 below an activation, are exact least
-        squares. Below an activation codes make spectral projected gradient steps.
+        How the codes of a linear model are updated. Its factors, and Z_1 of a model with an activation, are solved by
+        exact least squares; the codes of a model with an activation are updated by spectral projected gradient steps.
     {max_iter}
     {tol}
     {pretraining}
@@ -50,8 +50,8 @@ class DeepSemiNMF(Factorization):
     {history}
     {hierarchy}
     kkt_residual_ : float
-        How far from a stationary point the result is: the largest relative projected gradient of the objective, as in
-        `NMF`, among the codes of the top layer and the factors; with an activation there is none.
+        How far the result is from a stationary point: the largest relative projected gradient of the objective, as in
+        `NMF`, among the codes of the top layer and the factors. Models with an activation do not have it.
     {fixed_attribute}
     {n_features}
 

@@ -9,29 +9,30 @@ from deepnmf.solvers.problem import Layerwise
 
 
 class DeepWSF(Factorization, weighs_samples=False):
-    """Deep Semi-NMF with an attribute of the samples on each layer, as far as it is known (Trigeorgis et al., 2017).
+    """Deep Semi-NMF with one, possibly partially known, attribute of the samples per layer (Trigeorgis et al., 2017).
 
     ½‖X - g(··· g(H_m Z_m) ···) Z_1‖² + ½ Σ_l λ_l Tr(H̃_lᵀ L_l H̃_l) with H̃_m = H_m >= 0 and H̃_l = g(H̃_{l+1} Z_{l+1}):
-    codes of layer l are alike where its attribute is the same. These are the chain's own codes, so that each layer's
-    labels shape the factors; in the paper's Algorithm 2 those of lower layers act in pre-training only. Features count
-    at unit norm, or the codes would only shrink; below "square" and "relu" so do the rows of every factor below. Layers
-    are pre-trained by `WSF`. Without labels, or with λ = 0, it is `DeepSemiNMF`.
+    samples with the same attribute of layer l get similar codes in layer l. These are the chain's own codes, so that
+    the labels of each layer shape the factors; in the paper's Algorithm 2 the labels of lower layers are used in the
+    pre-training only. Penalties are evaluated with features of unit norm, because otherwise the codes would only
+    shrink; with "square" and "relu", the rows of all lower factors have unit norm, too. Layers are pre-trained by
+    `WSF`. Without labels, or with λ = 0, the model is `DeepSemiNMF`.
 
-    ``fit(X, y)`` takes labels of shape (n_samples, n_layers), one attribute a layer from the data upwards; -1, None and
-    NaN are unknown ones, a column of them is no graph. A single column belongs to the top layer.
+    ``fit(X, y)`` takes labels of shape (n_samples, n_layers), one attribute per layer from the data upwards. -1, None
+    and NaN mark unknown labels; a layer without known labels has no graph. A single column belongs to the top layer.
 
     Parameters
     ----------
     layer_sizes : sequence of int, default=(100, 100)
         r_1..r_m, from the data upwards.
     graph_weights : float or sequence of float, default=1e-3
-        λ_l, one for all layers or one each.
+        λ_l, one for all layers or one per layer.
     label_graph : {"binary", "rbf", "dot"}, default="binary"
         Weights of the edges, see `WSF`.
     activation : {"identity", "stanh", "square", "sigmoid", "softplus", "relu"}, default="identity"
         g, the map between layers.
     init : {"svd", "kmeans", "random", "custom"}, default="svd"
-        Start of each layer, see `DeepSemiNMF`.
+        Initialization of each layer, see `DeepSemiNMF`.
     {max_iter}
     {tol}
     {pretraining}
@@ -41,7 +42,7 @@ class DeepWSF(Factorization, weighs_samples=False):
     Attributes
     ----------
     components_, factors_, features_, codes_, reconstruction_err_, loss_curve_, n_iter_, stop_reason_, kkt_residual_
-        See `DeepSemiNMF`, also for `hierarchy_`; codes of the top layer are shaped by labels, `transform` uses none.
+        See `DeepSemiNMF`, also for `hierarchy_`. The labels shape `codes_`; `transform` uses no labels.
 
     Examples
     --------
@@ -98,7 +99,7 @@ class DeepWSF(Factorization, weighs_samples=False):
             sizes=self.layer_sizes,
             nonnegative=False,
             activation=self.activation,
-            penalties=(LabelGraphs(self.label_graph, self.graph_weights),),  # equation (20), one graph a layer
+            penalties=(LabelGraphs(self.label_graph, self.graph_weights),),  # equation (20), one graph per layer
             init=self.init,
             default_init="svd",
             random_state=self.random_state,

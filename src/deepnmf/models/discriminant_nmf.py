@@ -19,7 +19,7 @@ class ClassScatter(UnresolvedPenalty):
     joins_samples = True
 
     def resolved(self, known: Known, depth: int) -> Sequence[Penalty]:
-        """The scatter of the classes that are known."""
+        """Return the scatter of the known classes."""
         (places,) = split_attributes(known.labels, known.X.shape[0], 1)
         if not (places >= 0).any() or not (self.within or self.between):
             return ()
@@ -29,20 +29,22 @@ class ClassScatter(UnresolvedPenalty):
 class DiscriminantNMF(Factorization, weighs_samples=False):
     """NMF whose codes scatter little within classes and much between them, after Fisher (Zafeiriou et al., 2006).
 
-    ½‖X - HZ‖² + (γ/2) Σ_i ‖h_i - m_c‖² - (δ/2) Σ_c n_c ‖m_c - m‖² over the labeled rows, all >= 0, with m_c the class
-    means and m their overall mean; features count at unit norm. Without labels, or with γ = δ = 0, it is `NMF`.
+    ½‖X - HZ‖² + (γ/2) Σ_i ‖h_i - m_c‖² - (δ/2) Σ_c n_c ‖m_c - m‖² with H, Z >= 0; the scatter is that of the labeled
+    rows, with class means m_c and overall mean m, for features of unit norm. Without labels, or with γ = δ = 0, the
+    model is `NMF`.
 
-    ``fit(X, y)`` takes one label a sample, numbers or text; -1, None and NaN are unknown ones.
+    ``fit(X, y)`` takes one label per sample, numbers or text; -1, None and NaN mark unknown labels.
 
     Parameters
     ----------
     {n_components}
     within_weight : float, default=0.1
-        γ.
+        γ, the weight of the scatter within classes.
     between_weight : float, default=0.1
-        δ, below 1: from there on spreading the means would gain more than it costs the fit.
+        δ, the weight of the scatter between classes, below 1: otherwise moving the class means apart would lower the
+        objective more than it raises the error.
     init : {"nndsvd", "nndsvda", "nndsvdar", "random", "custom"} or None, default=None
-        Start; None is "nndsvda".
+        Initialization; None is "nndsvda".
     {max_iter}
     {tol}
     {run}
@@ -50,7 +52,7 @@ class DiscriminantNMF(Factorization, weighs_samples=False):
     Attributes
     ----------
     components_, factors_, features_, codes_, reconstruction_err_, loss_curve_, n_iter_, stop_reason_, kkt_residual_
-        See `DeepSemiNMF`; `codes_` are shaped by the labels, `transform` uses none.
+        See `DeepSemiNMF`. The labels shape `codes_`; `transform` uses no labels.
 
     Examples
     --------

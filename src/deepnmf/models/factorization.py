@@ -1,4 +1,4 @@
-"""What every model has in common: it fits wholly or not at all, encodes, decodes, scores, names and saves."""
+"""The base class of all models: fitting, encoding, decoding, scores, the names of features, and saving."""
 
 import os
 from abc import abstractmethod
@@ -37,27 +37,27 @@ from deepnmf.solvers.problem import Fit, Problem, Start
 def _learns_in_batches(model: "Factorization") -> bool:
     if not model._problem().learns_in_batches:
         raise AttributeError(
-            f"{type(model).__name__} as it is set cannot learn in batches, because what it needs to know of earlier "
-            "rows does not add up: it has no partial_fit."
+            f"{type(model).__name__} with these parameters has no partial_fit: it cannot learn in batches, because its "
+            "statistics of earlier rows cannot be summed."
         )
     return True
 
 
 def _has_squared_error(model: "Factorization") -> bool:
     if model._problem().degree != 2:  # the degree of a loss is its β
-        raise AttributeError(f"{type(model).__name__} as it is set has another loss than squared error: use score.")
+        raise AttributeError(f"{type(model).__name__} with these parameters does not use squared error: use score.")
     return True
 
 
 class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """A factorization of X. A model has a constructor, and says by `_problem` what is fitted.
+    """A factorization of X. A model adds its constructor and `_problem`, which returns the problem to be solved.
 
-    Whether samples may have weights is said by the class, ``class WSF(Factorization, weighs_samples=False)``.
+    The class says whether samples may have weights: ``class WSF(Factorization, weighs_samples=False)``.
     """
 
     _parameter_constraints: ClassVar[Constraints]
     _learned: Any  # what the fit has learned, a `Learned`
-    _memory: Any = None  # what `partial_fit` goes on from
+    _memory: Any = None  # the statistics from which `partial_fit` continues
 
     def __init_subclass__(cls, *, weighs_samples: bool = True, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -67,7 +67,7 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
 
     @abstractmethod
     def _problem(self) -> Problem:
-        """What is fitted, by the parameters alone: it says which data the model takes before there are any."""
+        """Return the problem. It depends on the parameters only, so that tags can be answered without data."""
 
     # ------------------------------------------------------------------------------------- fitting
 
@@ -93,7 +93,7 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         ----------
         {X}
         y : labels, optional
-            What is known of the samples, for models that learn from it, see there; ignored by the others.
+            Labels of the samples for models that learn from them, see their documentation; ignored by all others.
         {sample_weight}
         {entry_weight}
         {fixed_components}
@@ -110,7 +110,7 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         return self._fit(X, start, control, entry_weight, components, sample_weight, labels=y)
 
     def _start(self, factors: Sequence[Array] | None = None, codes: Array | None = None) -> Start:
-        """What is given to start from, or the fit before."""
+        """Return the given starting values or, with `warm_start`, those of the previous fit."""
         if factors is None and codes is None and self.warm_start and hasattr(self, "factors_"):
             return Start(before=self._learned)
         return Start(as_matrices(factors) or (), codes)
@@ -130,7 +130,7 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
             data = observed(self, problem, X, entry_weight, sample_weight, reset=True)
             problem.check(data.X, start, whom)
             known |= components.checked(self, problem, data.X.shape[1])
-            with Workers() as workers:  # scikit-learn's neighbors limit BLAS too: only within our limit is that undone
+            with Workers() as workers:  # scikit-learn's neighbors limit BLAS too; only inside our limit this is undone
                 engine = rows(problem, data, workers, whom)
                 run.unit, run.degree = engine.unit, problem.degree
                 known_data = Known(in_units(data.X, engine.unit), engine.total_weight, **known)
@@ -145,7 +145,7 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         """Set the fitted attributes."""
         self._set_learned(fit.learned)
         self.codes_, self.reconstruction_err_, self._memory = fit.codes, fit.error, fit.memory
-        self.loss_curve_ = np.array([run.shown(loss) for loss in fit.history.losses])
+        self.loss_curve_ = np.array([run.in_data_units(loss) for loss in fit.history.losses])
         self.n_iter_, self.stop_reason_ = len(fit.history.losses), fit.history.stop_reason
         for name in ("kkt_residual_", "_explained", "_shares_of_squares", "input_names_"):
             self.__dict__.pop(name, None)
@@ -153,7 +153,7 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
             self.kkt_residual_ = fit.certificate
 
     def _set_learned(self, learned: Any) -> None:
-        """Show what was learned; a model with more to show adds it."""
+        """Set the attributes of the learned factors; subclasses add their own."""
         self._learned = learned
         if self._problem().fixes_components:
             self.fixed_components_ = learned.fixed_components
@@ -162,18 +162,19 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
 
     @offered_if(_learns_in_batches)
     def partial_fit(self, X: Matrix, y: object = None, *, fixed_components: Array | None = None) -> Self:
-        """Learn from a batch of rows, and go on from what was learned before.
+        """Update the model with a batch of rows.
 
-        The first batch is fitted as by `fit`, with its start and its pre-training. After that the factors are fitted to
-        statistics of all batches, in which older ones fade: about an eighth of the rows so far count. Several epochs
-        over batches in random order come near a fit of all rows at once; larger batches come nearer. `codes_` and
-        `reconstruction_err_` are those of the last batch; its loss is added to `loss_curve_`. After the second one
-        there is no `kkt_residual_`: the factors are then those of statistics, not of an objective of the batch.
+        The first batch is fitted as by `fit`, with initialization and pre-training. Afterwards the factors are fitted
+        to statistics of all batches, in which older batches are forgotten gradually: about an eighth of the rows seen
+        so far counts. Several epochs over batches in random order approach a fit of all rows at once; larger batches
+        come closer. `codes_` and `reconstruction_err_` refer to the last batch, whose loss is appended to
+        `loss_curve_`. `kkt_residual_` is removed after the second batch, because the factors then do not minimize an
+        objective of that batch.
 
         {rows}
         y : ignored
         fixed_components : see `fit`
-            For the first batch; later ones have the same, and may leave it out.
+            Given with the first batch. Later batches use the same components and may omit the argument.
 
         {returns_self}
 
@@ -213,7 +214,7 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
     ) -> Array:
         """Fit, then return what `transform` gives for the same rows.
 
-        Codes as the optimization left them are in `codes_`.
+        The codes at the end of the optimization are in `codes_`.
 
         {rows}
         y, entry_weight, **fit_params : see `fit`
@@ -224,11 +225,12 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         return self.fit(X, y, **weights, **fit_params).transform(X, **weights)
 
     def transform(self, X: Matrix, entry_weight: EntryWeight = None) -> Array:
-        """Codes of the rows of X at `output_layer`, the best ones by the loss of the model with the factors fixed.
+        """Return the codes of the rows of X at `output_layer`: those with the smallest loss for the fitted factors.
 
-        Each row is solved on its own, in double precision: its codes do not depend on the other rows. Under squared
-        error no gradient points down by more than 1e-10 of the row's largest, and of equally good codes, as there are
-        with more features than columns, it is the smallest. Under other losses the optimality conditions hold to 1e-7.
+        Each row is solved independently, in double precision: its codes do not depend on the other rows. With squared
+        error, no entry of the projected gradient exceeds 1e-10 times the largest gradient of the row; if several codes
+        are optimal, as with more components than columns, the result has the smallest norm. With other losses the
+        optimality conditions hold up to 1e-7.
 
         {rows}
         entry_weight : see `fit`
@@ -238,7 +240,7 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         return self.encode(X, self._problem().output_layer, entry_weight)
 
     def inverse_transform(self, X: Array) -> Array:
-        """Data that codes of `output_layer` stand for: what `transform` left out as unobserved is filled in.
+        """Reconstruct data from codes of `output_layer`, including entries that `transform` skipped as unobserved.
 
         Parameters
         ----------
@@ -249,7 +251,7 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         return self.decode(X, self._problem().output_layer)
 
     def encode(self, X: Matrix, layer: int = -1, entry_weight: EntryWeight = None) -> Array:
-        """Codes of the rows of X at any layer.
+        """Return the codes of the rows of X at any layer.
 
         {rows}
         {layer}
@@ -267,7 +269,7 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         return codes if engine.unit == 1 else codes * engine.unit
 
     def _encoded_layers(self, X: Matrix, **known: Any) -> list[Array]:
-        """Codes of the rows of X at every layer; models that find them together do so once."""
+        """Return the codes of the rows of X at every layer, from one computation where the model allows it."""
         check_is_fitted(self)
         with self._rows(X, None) as engine:
             codes = self._learned.encode_layers(engine, **known)
@@ -275,7 +277,7 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
 
     @contextmanager
     def _rows(self, X: Matrix, entry_weight: EntryWeight) -> Iterator[Engine]:
-        """Let passes over the rows of X run, in the unit of the fit."""
+        """Provide an engine for passes over the rows of X, in the unit of the fit."""
         problem = self._problem()
         data = observed(self, problem, X, entry_weight, reset=False)
         with Workers() as workers:
@@ -283,10 +285,10 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
 
     @offered_if(lambda model: model._problem().projects)
     def project(self, X: Matrix, layer: int = -1) -> Array:
-        """Codes of the rows of X by the pseudo-inverse of a layer's features, X C_l⁺; for chains only.
+        """Return X C_l⁺, the codes by the pseudo-inverse of the features of a layer; for chains only.
 
-        One product and nothing to solve, but codes may be negative, and penalties do not count: `encode` gives the
-        codes the model is about.
+        This takes a single product, but the codes may be negative, and penalties are ignored. `encode` returns the
+        codes of the model.
 
         {rows}
         {layer}
@@ -300,11 +302,11 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         with Workers() as workers:
             engine = rows(problem, Observed(X), workers, type(self).__name__, unit=1.0)
             if not engine.is_complete:
-                raise ValueError("X has NaN, and project multiplies whole rows; encode leaves out what is missing.")
+                raise ValueError("X contains NaN, but project needs complete rows: use encode, which skips NaN.")
             return engine.project(inverse.T)
 
     def decode(self, H: Array, layer: int = -1) -> Array:
-        """Data that codes of any layer stand for.
+        """Reconstruct data from codes of any layer.
 
         Parameters
         ----------
@@ -339,10 +341,10 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
 
     @offered_if(_has_squared_error)
     def share_of_squares(self, X: Matrix, entry_weight: EntryWeight = None) -> float:
-        """Share of ‖X‖² that the model explains, 1 - ‖X - X̂‖² / ‖X‖², over the observed entries.
+        """Return the share of ‖X‖² that the model explains, 1 - ‖X - X̂‖² / ‖X‖², over the observed entries.
 
-        It counts from 0, where `score` counts from the column means: data far from 0 have a share near 1 already by
-        their means. For squared error only.
+        The baseline is 0 here, and the column means in `score`: if the data are far from 0, their means alone already
+        give a share near 1. For squared error only.
 
         {rows}
         entry_weight : see `fit`
@@ -371,7 +373,7 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         share: Callable[[Engine, float], float],
         sample_weight: Any = None,
     ) -> float:
-        """The share that is made of the error of the codes of `transform`."""
+        """Return a share computed from the error of the codes of `transform`."""
         problem = self._problem()
         data = observed(self, problem, X, entry_weight, sample_weight, reset=False)
         with Workers() as workers:
@@ -381,25 +383,25 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
             return share(engine, error)
 
     def _layer_shares(self, X: Matrix) -> LayerShares:
-        """What each layer explains of X with its best codes, as `hierarchy_` has it of the training rows."""
+        """Return the share of X that each layer explains with its best codes, as `hierarchy_` for the training rows."""
         problem = self._problem()
         data = observed(self, problem, X, None, reset=False)
         with Workers() as workers:
             return layer_shares(problem, self._learned, data, rows(problem, data, workers, type(self).__name__))
 
     def top_features(self, layer: int = -1, n: int = 10) -> list[list[tuple[str, float]]]:
-        """The input features that weigh most in each feature of a layer.
+        """Return the input features with the largest weights in each feature of a layer.
 
         Parameters
         ----------
         {layer}
         n : int
-            How many to name.
+            Number of input features to return.
 
         Returns
         -------
-        list of lists of (name, weight), the heaviest first; names are the columns' where X had them, or those of
-        `input_names_`
+        list of lists of (name, weight), the largest weight first; the names are the column names of X, if there were
+        any, or those of `input_names_`
         """
         check_is_fitted(self)
         C = self.features_[layer_index(layer, len(self.factors_))]
@@ -420,23 +422,23 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
     def report(
         self, path: str | os.PathLike[str] | None = None, X: Matrix | None = None, y: Any = None, **content: Any
     ) -> Any:
-        """Make an HTML page of what was learned: findings, the hierarchy, and a map of the samples.
+        """Create an HTML report of the fitted model: findings, the hierarchy, and a map of the samples.
 
         Parameters
         ----------
         path : str or path, optional
-            The file; without it the page is only returned.
+            The file to write; without it the page is only returned.
         X, y : the data of the page, and labels of its rows, if there are any
-            X may be an AnnData object, whose names are used; y may then be a column of ``obs``, and ``layer="counts"``
-            takes a layer instead of ``X``.
-        **content : how it is shown, such as ``image_shape=(8, 8)``: see `deepnmf.report.write_report`
+            X may be an AnnData object, whose names are used; y may then be the name of a column of ``obs``, and
+            ``layer="counts"`` uses a layer instead of ``X``.
+        **content : options of the page, such as ``image_shape=(8, 8)``: see `deepnmf.report.write_report`
 
         Returns
         -------
         Report
-            The page, which shows itself in a notebook.
+            The page, which is displayed in a notebook.
         """
-        import deepnmf  # noqa: PLC0415 - models know nobody above them; the package hands its parts out by name
+        import deepnmf  # noqa: PLC0415 - models import no module above them; the package exports the report by name
         from deepnmf.annotated import is_annotated, page_content  # noqa: PLC0415
 
         if X is None:

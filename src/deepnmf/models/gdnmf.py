@@ -27,16 +27,17 @@ MAPS = ("square", "identity", "relu", "tanh", "sigmoid", "softplus")
 def _was_fitted_with_labels(model: "GDNMF") -> bool:
     check_is_fitted(model)
     if not hasattr(model, "classes_"):
-        raise AttributeError("This GDNMF was fitted without labels: it can predict once y holds some.")
+        raise AttributeError("This GDNMF was fitted without labels and cannot predict: pass y to fit.")
     return True
 
 
 class GDNMF(Factorization, weighs_samples=False):
-    """X ≈ Ĝ_1 S_1 F̂_1 + G_m W, deep in features and in basis, with a shallow path beside.
+    """X ≈ Ĝ_1 S_1 F̂_1 + G_m W, deep in features and in basis, with a shallow path in parallel.
 
     The model of "Generalized Discriminative Deep Non-Negative Matrix Factorization Based on Latent Feature and Basis
     Learning", with Ĝ_1 = g(··· g(G_m S^R_m) ··· S^R_2), F̂_1 = g(S^L_2 ··· g(S^L_m F_m)) and everything nonnegative.
-    With labels it is GD²NMF: (α/2)‖Q∘(Y - Ĝ_1 U - G_m V)‖² is added, Y the one-hot labels and Q the mask of known ones.
+    With labels it is GD²NMF: (α/2)‖Q∘(Y - Ĝ_1 U - G_m V)‖² is added, with the one-hot labels Y and the mask Q of known
+    labels.
 
     Parameters
     ----------
@@ -50,47 +51,47 @@ class GDNMF(Factorization, weighs_samples=False):
     depth : int, default=2
         The number of layers where `layer_sizes` is None, at most 1000.
     paths : {"both", "deep", "shallow"}, default="both"
-        "deep" is without W and V; "shallow" is without the rest: NMF, and with labels SSNMF, of rank r_m.
+        "deep" omits W and V. "shallow" uses only these: it is NMF and, with labels, SSNMF of rank r_m.
     activation : {"square", "identity", "relu", "tanh", "sigmoid", "softplus"}, default="square"
         g; "sigmoid" and "softplus" are shifted to pass through 0. With "identity" and "relu" the model is that of
         ``paths="shallow"`` in other variables.
     label_weight : float, default=0.01
-        α; 0 lets the labels decide nothing but the scores. A large weight gives labeled rows codes that others
-        never have.
+        α. With 0 the labels affect only the scores, not the codes. A large weight gives labeled rows codes that other
+        rows never have.
     init : {"random", "nndsvd", "nndsvda", "nndsvdar"} or None, default=None
-        Start of each layer of the pre-training. None is "nndsvd", with random components above the rank.
+        Initialization of each layer in the pre-training. None is "nndsvd", with random components beyond the rank.
     {max_iter}
     tol : float, default=1e-2
-        Stop when the loss falls by less than this part of itself a sweep, on average over five sweeps.
+        Stop when the relative decrease of the loss per sweep, averaged over five sweeps, is below `tol`.
     pretrain_max_iter : int, default=20
-        Sweeps a layer of the pre-training: NMF of X, then of each side through g⁻¹.
+        Maximum number of pre-training sweeps per layer: NMF of X, then of each side through g⁻¹.
     pretrain_tol : float, default=1e-4
     output_layer : int, default=-1
-        The layer whose codes `transform` gives.
+        The layer whose codes `transform` returns.
     keep_codes : {"top", "all"}, default="top"
         Whether `codes_` holds G_m or all of Ĝ_1..G_m.
     random_state : int, RandomState or None, default=None
     verbose : int, default=0
     warm_start : bool, default=False
-        Whether `fit` starts from all factors of the fit before instead of `init`, when there was one; label factors
-        only where the classes are the same.
+        Whether `fit` starts from all factors of the previous fit, if there is one, instead of `init`; label factors are
+        reused only if the classes are the same.
 
     Attributes
     ----------
     components_ : array of shape (r_m, n_features)
-        What unit codes of the top layer decode to.
+        The reconstructions of unit codes of the top layer.
     features_ : list of arrays
-        The same of every layer; those of lower layers through the deep path alone.
+        The same for every layer; lower layers are decoded by the deep path only.
     factors_ : list of arrays
         S_1 F̂_1, S^R_2, ..., S^R_m; W alone with ``paths="shallow"``.
     basis_factors_ : list of arrays
         S_1, S^L_2, ..., F_m.
     shallow_components_ : array of shape (r_m, n_features)
-        W; without rows where ``paths="deep"``.
+        W; it has no rows with ``paths="deep"``.
     codes_ : list of arrays
-        G_m as it was optimized, labels and all, or every layer's. Each code is in units of its own root mean square
-        over the training rows, since what it adds to the data depends on its size; with ``paths="shallow"`` it counts
-        in features of unit norm, as in `NMF`.
+        G_m at the end of the optimization, with labels, or the codes of every layer. Each code is in units of its root
+        mean square over the training rows, because its effect on the data is not proportional to its size; with
+        ``paths="shallow"`` features have unit norm, as in `NMF`.
     reconstruction_err_ : float
         ‖X - X̂‖_F.
     loss_curve_ : array of shape (n_iter_,)
@@ -98,17 +99,17 @@ class GDNMF(Factorization, weighs_samples=False):
     {history}
     {hierarchy}
     classes_ : array of shape (n_classes,)
-        The known labels, sorted; only where there were some.
+        The known labels, sorted; only if there were labels.
     transduction_ : array of shape (n_samples,)
-        Labels of the training rows: known ones their own, others that of the highest score.
+        Labels of the training rows: the known labels, and the class with the highest score for the other rows.
     label_factors_ : list of two arrays
         U and V.
     {n_features}
 
     Notes
     -----
-    The scores Ĝ_1 U + G_m V are nonnegative sums: they are there to shape the codes, and tell classes apart where few
-    features are shared between them. A classifier of its own on the output of `transform` can do better.
+    The scores Ĝ_1 U + G_m V are nonnegative sums. Their purpose is to shape the codes, and they separate classes that
+    share few features. A separate classifier on the output of `transform` can do better.
 
     Examples
     --------
@@ -203,7 +204,7 @@ class GDNMF(Factorization, weighs_samples=False):
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_seconds: float = 30,
     ) -> Self:
-        """Learn features, basis and, from labels, what tells the classes apart.
+        """Learn features, basis and, from labels, the label factors.
 
         Parameters
         ----------
@@ -227,10 +228,10 @@ class GDNMF(Factorization, weighs_samples=False):
             self.transduction_ = learned.labels.classes[learned.labels.places]
 
     def transform(self, X: Matrix) -> Array:  # type: ignore[override]
-        """Codes of the rows of X at `output_layer`, with everything else fixed and no labels.
+        """Return the codes of the rows of X at `output_layer`, with all factors fixed and without labels.
 
-        Each row descends on its own, from its nonnegative least-squares codes under `components_`; its codes do not
-        depend on the other rows. The problem is not convex: another start may lead elsewhere.
+        Each row is optimized independently, starting from its nonnegative least-squares codes under `components_`; its
+        codes do not depend on the other rows. The problem is not convex: another start may lead to another result.
 
         {rows}
 
@@ -240,7 +241,7 @@ class GDNMF(Factorization, weighs_samples=False):
 
     @offered_if(_was_fitted_with_labels)
     def decision_function(self, X: Matrix) -> Array:
-        """Score the rows of X for each class.
+        """Return the scores of the rows of X for each class.
 
         {rows}
 

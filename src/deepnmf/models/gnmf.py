@@ -23,15 +23,15 @@ from deepnmf.solvers.loop import OnSweep
 
 @dataclass(frozen=True)
 class NeighborGraph(UnresolvedPenalty):
-    """½ λ Tr(HᵀLH), L the Laplacian of a given graph, or of the one that joins each sample to its neighbors."""
+    """½ λ Tr(HᵀLH), with L the Laplacian of a given graph or of the graph of nearest neighbors."""
 
     weight: float
     n_neighbors: int
     joins_samples = True
-    streams = False  # neighbors are found among all rows at once
+    streams = False  # the search for neighbors needs all rows at once
 
     def resolved(self, known: Known, depth: int) -> Sequence[Penalty]:
-        """The graph of the samples."""
+        """Return the penalty for the graph of the samples."""
         X, graph = known.X, known.graph
         edges = self._nearest(X) if graph is None else _checked(graph, X.shape[0])
         return (GraphPenalty(EdgeGraph(edges), self.weight, 0),) if self.weight and edges.nnz else ()
@@ -39,28 +39,29 @@ class NeighborGraph(UnresolvedPenalty):
     def _nearest(self, X: Matrix) -> Matrix:
         if self.n_neighbors >= X.shape[0]:
             raise ValueError(
-                f"n_neighbors is {self.n_neighbors}, but X has {X.shape[0]} samples: each has fewer others than that."
+                f"n_neighbors is {self.n_neighbors}, but X has {X.shape[0]} samples: expected fewer than n_samples."
             )
         return symmetric(neighbor_graph(X, self.n_neighbors, holes=has_holes(X)))
 
 
 class GNMF(Factorization, weighs_samples=False):
-    """NMF whose codes are alike where samples are neighbors (Cai, He, Han & Huang, 2011).
+    """NMF with similar codes for neighboring samples (Cai, He, Han & Huang, 2011).
 
-    ½‖X - HZ‖² + ½ λ Tr(HᵀLH), all >= 0: L is the Laplacian of the graph that joins each sample to its nearest
-    neighbors, and features count at unit norm, or the codes would only shrink. With λ = 0 it is `NMF`.
+    ½‖X - HZ‖² + ½ λ Tr(HᵀLH) with H, Z >= 0: L is the Laplacian of the graph that joins each sample to its nearest
+    neighbors. The penalty is evaluated with features of unit norm, because otherwise the codes would only shrink. With
+    λ = 0 the model is `NMF`.
 
     Parameters
     ----------
     {n_components}
     graph_weights : float, default=100.0
-        λ, the paper's default. A sample is drawn to the mean of its neighbors with λ times their number, against 1 to
-        its own data.
+        λ, by default that of the paper. A sample is drawn to the mean of its neighbors with weight λ times their
+        number, and to its own data with weight 1.
     n_neighbors : int, default=5
-        Neighbors of each sample in the graph; it also joins those whose neighbor it is. Of samples that are equally
-        near, those that come first in X are neighbors.
+        Number of nearest neighbors of each sample. Two samples are joined if one is a neighbor of the other. Among
+        equally near samples, those that come first in X are chosen.
     init : {"nndsvd", "nndsvda", "nndsvdar", "random", "custom"} or None, default=None
-        Start; None is "nndsvda".
+        Initialization; None is "nndsvda".
     {max_iter}
     {tol}
     {run}
@@ -68,7 +69,7 @@ class GNMF(Factorization, weighs_samples=False):
     Attributes
     ----------
     components_, factors_, features_, codes_, reconstruction_err_, loss_curve_, n_iter_, stop_reason_, kkt_residual_
-        See `DeepSemiNMF`; `codes_` are shaped by the graph, `transform` uses none.
+        See `DeepSemiNMF`. The graph shapes `codes_`; `transform` uses no graph.
 
     Examples
     --------
@@ -126,26 +127,26 @@ class GNMF(Factorization, weighs_samples=False):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features), nonnegative
-            NaN or a mask (`numpy.ma`) in a dense X marks an entry that was not observed; neighbors are near
-            in those that both samples have.
+            NaN or a mask (`numpy.ma`) in a dense X marks an entry that was not observed; distances between samples
+            use the entries that are observed in both.
         y : ignored
         graph : sparse matrix or array of shape (n_samples, n_samples), optional
-            Weights >= 0 of the edges between samples, in place of the nearest neighbors; an edge given in one
-            direction counts in both, one of a sample to itself does not count.
+            Weights >= 0 of the edges between samples, used instead of the nearest neighbors. An edge given in one
+            direction counts in both; an edge from a sample to itself is ignored.
         entry_weight : None, "stored", array or sparse matrix of the shape of X
-            As in `NMF`. It needs a graph: neighbors are found among values that count alike.
+            As in `NMF`. It requires `graph`, because the search for neighbors supports no weights.
         {fixed_components}
         {guide}
         factors : sequence of one array, optional
-            Z_1 to start from whatever `init` says. Required by ``init="custom"``.
+            [Z_1] to start from; it overrides `init`. Required by ``init="custom"``.
         codes : array of shape (n_samples, n_components), optional
-            Codes to start from; by default they are solved for.
+            Codes to start from; by default they are computed from the factors.
         {run_control}
 
         {returns_self}
         """
         if entry_weight is not None and graph is None:
-            raise ValueError("entry_weight needs a graph: neighbors are found only where all entries count alike.")
+            raise ValueError("entry_weight requires graph: the search for nearest neighbors supports no weights.")
         given = (X, graph, entry_weight, fixed_components, guide, guide_weight, factors, codes)
         control = RunControl(on_sweep, checkpoint, checkpoint_seconds, given)
         known = GivenComponents(fixed_components, guide, guide_weight)
@@ -169,5 +170,5 @@ def _checked(graph: Matrix, n_samples: int) -> Matrix:
     if graph.shape != (n_samples, n_samples):
         raise ValueError(f"graph has shape {graph.shape}, but X has {n_samples} samples: expected {(n_samples,) * 2}.")
     if graph.min() < 0:
-        raise ValueError(f"graph has a negative weight, {graph.min():g}: weights of at least 0 are expected.")
+        raise ValueError(f"graph has a negative weight, {graph.min():g}: expected weights of at least 0.")
     return symmetric(graph)

@@ -1,4 +1,4 @@
-"""What the hierarchy of a deep model is like: how much each layer explains, and whether its features are of any use."""
+"""Summaries of the layers of a deep model: how much each layer explains, and which features are dead or copies."""
 
 import html
 import math
@@ -16,10 +16,10 @@ from deepnmf.models.input_data import Observed
 from deepnmf.objective.divergences import explained_share
 from deepnmf.solvers.problem import Problem
 
-COPY = 0.9  # the cosine with one feature below above which a feature is a copy of it
-MOST_ROWS, MOST_ACTIVATED_ROWS = 500, 100  # that are encoded; above an activation a row takes about ten times as long
-MOST_ENTRIES, FEWEST_ROWS = 2**23, 50  # of rows that are not in memory, which are read into it
-LARGE_SHARE = 0.2  # of the features of a layer, above which dead ones and copies are worth a warning
+COPY = 0.9  # a feature is a copy if its cosine with one feature of the layer below exceeds this
+MOST_ROWS, MOST_ACTIVATED_ROWS = 500, 100  # to encode; a row of a model with an activation takes ten times as long
+MOST_ENTRIES, FEWEST_ROWS = 2**23, 50  # to read into memory when the rows are not there
+LARGE_SHARE = 0.2  # of dead features and copies in a layer; more of them cause a warning
 
 
 class HierarchyWarning(UserWarning):
@@ -35,7 +35,7 @@ class HierarchyWarning(UserWarning):
 
 @dataclass(frozen=True)
 class LayerSummary:
-    """What one layer of a deep model is like; ``model.hierarchy_`` has one for each layer, the lowest first.
+    """Summary of one layer of a deep model; ``model.hierarchy_`` has one for each layer, the lowest first.
 
     Parameters
     ----------
@@ -44,22 +44,22 @@ class LayerSummary:
     size : int
         The number of its features.
     explained : float
-        The share that the features of this layer alone explain with their best codes by the loss of the model, without
-        penalties or smoothing, beyond the same baseline as `score`: beyond the column means for squared error, beyond
-        row total times column share under Kullback-Leibler. It is computed from at most 500 training rows, evenly
-        spaced, and is then accurate to about 0.01; for layers above an activation from 100. NaN after the second batch
-        of `partial_fit`, and for models that were saved before there were such summaries.
+        The share that the features of this layer alone explain beyond the baseline of `score`, with the codes that
+        minimize the loss of the model without penalties or smoothing. The baseline is the column means for squared
+        error, and row total times column share for Kullback-Leibler. The share is computed from at most 500 evenly
+        spaced training rows (100 for layers above an activation), which makes it accurate to about 0.01. It is NaN
+        after the second batch of `partial_fit`, and for models saved by versions without this summary.
     share_of_squares : float
-        The same for squared error, beyond 0 instead of the column means: 1 - ‖X - X̂‖² / ‖X‖². NaN under other losses.
+        The same with 0 as the baseline: 1 - ‖X - X̂‖² / ‖X‖². NaN for losses other than squared error.
     dead : int
-        The number of features that are zero or, on top, in no sample's codes.
+        The number of features that are zero or, in the top layer, that no sample uses.
     copies : int
         The number of features whose cosine with one feature of the layer below is more than 0.9, in input space; 0 for
         the lowest layer.
     parts : float
-        The mean number of parts that a feature is made of: the exponential of the entropy of its contributions, which
-        are the weights of its row of the factor times the norms of the features below. Dead features do not count. 1
-        for the lowest layer.
+        The mean number of parts that a feature is made of, without dead features: the exponential of the entropy of
+        its contributions, which are the weights in its row of the factor times the norms of the features below. It is
+        1 for the lowest layer.
 
     Examples
     --------
@@ -88,20 +88,20 @@ class LayerSummary:
 
 
 class LayerSummaries:
-    """Gives a model `hierarchy_`, and shows how the fit went below the diagram of scikit-learn."""
+    """Mixin that adds `hierarchy_`, and a summary of the fit below scikit-learn's HTML diagram."""
 
     features_: list[Array]
     codes_: list[Array]
     _learned: Any
-    _explained: Sequence[float] | None = None  # by layer, where the fit has measured it
+    _explained: Sequence[float] | None = None  # per layer, if the fit measured it
     _shares_of_squares: Sequence[float] | None = None
-    _seconds: float | None = None  # that the fit took, where it was in this process
+    _seconds: float | None = None  # the duration of the fit; None for loaded models
 
     @property
     def n_dead_(self) -> list[int]:
-        """How many features of each layer add nothing: they are zero or, on top, in no sample's codes.
+        """The number of dead features per layer: those that are zero or, in the top layer, that no sample uses.
 
-        Components that were fixed do not count.
+        Fixed components are not counted.
         """
         alive = [np.any(C, axis=1) for C in self.features_]
         alive[-1] = alive[-1] & np.asarray(self.codes_[-1].any(axis=0))
@@ -143,7 +143,7 @@ class LayerSummaries:
 
 
 def n_copies(features: Array, below: Array) -> int:
-    """How many features point in the direction of one feature of the layer below.
+    """Return the number of features that have nearly the direction of one feature of the layer below.
 
     Examples
     --------
@@ -156,12 +156,12 @@ def n_copies(features: Array, below: Array) -> int:
 
 
 def contributions(learned: Any, layer: int) -> Array:
-    """|Z_l[j, i]| times the norm of what feature i of the layer below adds to the data."""
+    """Return |Z_l[j, i]| times the norm of feature i of the layer below in input space."""
     return np.abs(np.asarray(learned.factors[layer], dtype=np.float64)) * learned.part_norms(layer - 1)
 
 
 def n_parts(contributed: Array) -> float:
-    """The mean over rows that are not zero of the exponential of the entropy of their shares; 0 if all are zero.
+    """Return the mean over nonzero rows of the exponential of the entropy of their shares; 0 if all rows are zero.
 
     Examples
     --------
@@ -179,14 +179,14 @@ def n_parts(contributed: Array) -> float:
 
 
 class LayerShares(NamedTuple):
-    """What each layer explains, the lowest first: beyond the baseline, and of ‖X‖² if that is the loss."""
+    """The share that each layer explains, the lowest first: beyond the baseline, and of ‖X‖² for squared error."""
 
     explained: list[float]
     of_squares: list[float] | None
 
 
 def layer_shares(problem: Problem, learned: Any, data: Observed, engine: Engine) -> LayerShares:
-    """What each layer explains of some of the engine's rows, which are `data`, with its best codes."""
+    """Return the share that each layer explains with its best codes, from a sample of the rows of `data`."""
     first = above = sampled(data, engine, MOST_ROWS, nonnegative=problem.nonnegative)
     if not problem.is_linear:
         above = sampled(data, engine, MOST_ACTIVATED_ROWS, nonnegative=problem.nonnegative)
@@ -199,7 +199,7 @@ def layer_shares(problem: Problem, learned: Any, data: Observed, engine: Engine)
 
 
 def sampled(data: Observed, engine: Engine, most: int, *, nonnegative: bool) -> Engine:
-    """What passes over at most so many of the engine's rows, evenly spaced; over fewer if long ones are to be read."""
+    """Return an engine over at most `most` evenly spaced rows; over fewer if the rows are long and not in memory."""
     if is_streamed(data.X):
         most = min(most, max(FEWEST_ROWS, MOST_ENTRIES // engine.n_features))
     step = math.ceil(engine.n_samples / most)
@@ -212,31 +212,31 @@ def sampled(data: Observed, engine: Engine, most: int, *, nonnegative: bool) -> 
 
 
 def share_of_squares(engine: Engine, error: float) -> float:
-    """1 - ‖X - X̂‖² / ‖X‖²: the share explained where the baseline is 0."""
+    """Return 1 - ‖X - X̂‖² / ‖X‖², the share explained beyond the baseline 0."""
     return explained_share(error**2, engine.sqnorm, engine.sqnorm)
 
 
-# ------------------------------------------------------------------------------------ what a user is shown
+# --------------------------------------------------------------------------------------- output for users
 
 STOP_REASONS = {
     "decrease": "the loss no longer decreased",
     "optimality": "an optimum was reached",
     "max_iter": "max_iter was reached",
-    "interrupted": "it was interrupted",
-    "on_sweep": "on_sweep requested it",
+    "interrupted": "the fit was interrupted",
+    "on_sweep": "on_sweep requested the stop",
 }
 HEADINGS = ("layer", "size", "explained", "dead", "copies", "parts")
 
 
 def cells(summary: LayerSummary) -> tuple[str, ...]:
-    """The figures of a layer as text, in the order of `HEADINGS`."""
+    """Return the figures of a layer as text, in the order of `HEADINGS`."""
     explained = "–" if math.isnan(summary.explained) else f"{100 * summary.explained:.1f} %"
     numbers = (summary.layer, summary.size, explained, summary.dead, summary.copies, f"{summary.parts:.1f}")
     return tuple(map(str, numbers))
 
 
 def fit_html(model: Any) -> str:
-    """How the fit went as HTML: how long it took, why it stopped, and what each layer is like; nothing before a fit."""
+    """Return the duration, the stop reason and the layers of the fit as HTML; an empty text before a fit."""
     if not hasattr(model, "factors_"):
         return ""
     n_iter, dead = model.n_iter_, sum(model.n_dead_)
@@ -248,7 +248,7 @@ def fit_html(model: Any) -> str:
 
 
 def html_table(hierarchy: Sequence[LayerSummary]) -> str:
-    """The summaries as an HTML table; nothing if there are none."""
+    """Return the summaries as an HTML table; an empty text if there are none."""
     if not hierarchy:
         return ""
     head = "".join(f'<th scope="col">{heading}</th>' for heading in HEADINGS)
@@ -257,7 +257,7 @@ def html_table(hierarchy: Sequence[LayerSummary]) -> str:
 
 
 def warning_text(model: Any) -> str | None:
-    """A sentence about layers with many dead features or copies, and what helps; None if there are no such layers."""
+    """Return a warning about layers with many dead features or copies; None if there are no such layers."""
     poor = [one for one in getattr(model, "hierarchy_", []) if one.is_poor]
     if not poor:
         return None

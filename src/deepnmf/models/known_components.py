@@ -1,4 +1,4 @@
-"""Known components and guides as users give them, checked."""
+"""Checks of the known components and guides that users give."""
 
 from collections.abc import Sequence
 from numbers import Real
@@ -20,14 +20,14 @@ Guides = Array | Sequence[Array | None] | None
 
 
 class GivenComponents(NamedTuple):
-    """What a user says of components: those that are fixed, and targets that pull others."""
+    """Components given by the user: fixed components, and targets that guide other components."""
 
     fixed: Any = None
     guide: Any = None
     guide_weight: float = GUIDE_WEIGHT
 
     def checked(self, model: Any, problem: Problem, n_features: int) -> dict[str, Any]:
-        """The same as a problem knows it."""
+        """Return the checked arrays under the names that a problem uses."""
         fixed = checked_components(model, problem, self.fixed, n_features)
         guides = checked_guides(model, problem, self.guide, self.guide_weight, fixed, n_features)
         return {"fixed": fixed, "guides": guides, "guide_weight": float(self.guide_weight)}
@@ -40,31 +40,31 @@ NOTHING_GIVEN = GivenComponents()
 
 
 def checked_components(model: Any, problem: Problem, components: Any, n_features: int) -> Array | None:
-    """Components that a model keeps, in double precision, NaN where an entry is learned; None if there are none."""
+    """Return the fixed components in double precision, with NaN for entries to be learned; None without them."""
     if components is None:
         return None
     whom = type(model).__name__
     if not problem.fixes_components:
         raise ValueError(
-            f"{whom} as it is set has no fixed components: fixed_components must be None, or the model one of {TAKING} "
+            f"fixed_components must be None: {whom} with these parameters supports no fixed components. {TAKING} do, "
             "without activation."
         )
     F = _checked(model, problem, components, "fixed_components", n_features)
     size = problem.n_components(n_features)[0]
     if len(F) > size:
         raise ValueError(
-            f"fixed_components has {len(F)} rows, but the first layer of the model has {size} components, which count "
-            "the fixed ones."
+            f"fixed_components has {len(F)} rows, but the first layer of the model has {size} components, including "
+            "fixed ones."
         )
     return F
 
 
 def components_of_batches(model: Any, problem: Problem, components: Any) -> Array | None:
-    """The components that the first batch has fixed, which a later one may name again."""
+    """Return the components fixed by the first batch; a later batch may only repeat them."""
     before = getattr(model, "fixed_components_", None)
     given = checked_components(model, problem, components, model.n_features_in_)
     if given is not None and (before is None or not np.array_equal(given.astype(before.dtype), before, equal_nan=True)):
-        raise ValueError("fixed_components must be those of the first batch, or None: others were fixed before.")
+        raise ValueError("fixed_components must be those of the first batch, or None: they cannot change later.")
     return None if before is None else before.astype(np.float64)
 
 
@@ -74,7 +74,7 @@ def components_of_batches(model: Any, problem: Problem, components: Any) -> Arra
 def checked_guides(
     model: Any, problem: Problem, guide: Guides, weight: Any, fixed: Array | None, n_features: int
 ) -> list[Array | None]:
-    """Targets for the features of each layer, in double precision; those of the first layer follow what is fixed."""
+    """Return targets for the features of each layer, in double precision; in layer 1, after the fixed components."""
     if not isinstance(weight, Real) or not 0 <= float(weight) < np.inf:
         raise ValueError(f"guide_weight is {weight!r}: expected a number of at least 0.")
     if guide is None:
@@ -93,7 +93,9 @@ def checked_guides(
         found[0] = np.vstack([np.full_like(fixed, np.nan), found[0]])
     for targets, size, name in zip(found, sizes, names, strict=False):
         if targets is not None and len(targets) > size:
-            raise ValueError(f"{name} and what is fixed are {len(targets)} rows, but the layer has {size} components.")
+            raise ValueError(
+                f"{name} and the fixed components have {len(targets)} rows, but the layer has {size} components."
+            )
     return found
 
 
@@ -101,18 +103,20 @@ def _check_guided(model: Any, problem: Problem, fixed: Array | None) -> None:
     whom = type(model).__name__
     if not problem.guides_components:
         raise ValueError(
-            f"{whom} as it is set has no guide: guide must be None, or the model one of {GUIDED}, or "
-            "DeepNMF(explains='data'), without activation, and under Kullback-Leibler without penalty and smoothing."
+            f"guide must be None: {whom} with these parameters supports no guide. {GUIDED}, and "
+            "DeepNMF(explains='data'), do: without activation, and with Kullback-Leibler without penalty and smoothing."
         )
     if fixed is not None and not problem.nonnegative:
-        raise ValueError(f"{whom} takes fixed_components or a guide, but not both: its components have any sign.")
+        raise ValueError(
+            f"{whom} takes either fixed_components or guide, but not both, because its components may be negative."
+        )
 
 
 # ------------------------------------------------------------------------------------------------ components
 
 
 def _checked(model: Any, problem: Problem, components: Any, name: str, n_features: int) -> Array:
-    """Rows in input space that a model can use, NaN where nothing is known."""
+    """Check components in input space; NaN marks unknown entries."""
     check_unmasked(components, name)
     _check_names(model, components, name)
     F: Array = check_array(
@@ -122,16 +126,16 @@ def _checked(model: Any, problem: Problem, components: Any, name: str, n_feature
         raise ValueError(f"{name} has {F.shape[1]} columns, but X has {n_features} features.")
     if problem.nonnegative:
         check_non_negative(np.nan_to_num(F), f"{type(model).__name__} ({name})")
-    for row in np.flatnonzero(~F.any(axis=1)):  # NaN is no zero
-        raise ValueError(f"Row {row} of {name} is all zeros: a component with an entry other than 0 is expected.")
+    for row in np.flatnonzero(~F.any(axis=1)):  # NaN counts as nonzero
+        raise ValueError(f"Row {row} of {name} is all zeros: expected at least one nonzero entry.")
     return F
 
 
 def _check_names(model: Any, components: Any, name: str) -> None:
-    """Refuse a data frame whose columns are not those of X: they would be taken for others."""
+    """Refuse a data frame whose columns are not those of X, because columns are matched by position."""
     names, known = getattr(components, "columns", None), getattr(model, "feature_names_in_", None)
     if names is None or known is None or list(names) == list(known):
         return
     missing = [str(one) for one in known if one not in set(names)]
-    found = f"has no column {missing[0]!r}" if missing else "has the columns of X in another order"
-    raise ValueError(f"{name} {found}: the columns of X in their order are expected.")
+    found = f"has no column {missing[0]!r}" if missing else "has the columns of X in a different order"
+    raise ValueError(f"{name} {found}: expected the columns of X in the same order.")

@@ -1,4 +1,4 @@
-"""Graphs that join samples of one class, as penalties on the codes of layers (Trigeorgis et al., 2017)."""
+"""Penalties on codes by graphs that join samples of the same class (Trigeorgis et al., 2017)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from deepnmf.objective.graphs import LabelGraphKind, label_graph
 
 @dataclass(frozen=True)
 class LabelGraphs(UnresolvedPenalty):
-    """½ Σ_a λ_a Tr(HᵀL_aH), one graph an attribute: each on a layer of its own, or all on the first."""
+    """½ Σ_a λ_a Tr(HᵀL_aH), one graph per attribute: each graph on its own layer, or all on the first layer."""
 
     kind: LabelGraphKind
     weights: float | Sequence[float]
@@ -25,11 +25,11 @@ class LabelGraphs(UnresolvedPenalty):
 
     @property
     def has_units(self) -> bool:
-        """Not where edges weigh as much as the data."""
+        """Whether the weights of edges are independent of the scale of X; those of "dot" are not."""
         return self.kind != "dot"
 
     def resolved(self, known: Known, depth: int) -> Sequence[Penalty]:
-        """The graphs of the labels that are known; what weighs nothing or joins nobody is left out."""
+        """Return a penalty for each attribute with known labels and a positive weight."""
         X, labels = known.X, known.labels
         if self.on == "each layer":
             count, what = depth, "layer"
@@ -46,10 +46,10 @@ class LabelGraphs(UnresolvedPenalty):
 
 
 def _check_edges(kind: LabelGraphKind, X: Matrix) -> None:
-    """Refuse weights of edges that need more of X than there is."""
+    """Refuse edge weights that cannot be computed from this X."""
     if kind != "binary" and is_streamed(X):
-        raise ValueError(f'label_graph="{kind}" weighs edges by rows, and X is read block by block; use "binary".')
+        raise ValueError(f'label_graph="{kind}" needs X in memory, but X is read in blocks: use "binary".')
     if kind != "binary" and has_holes(X):
-        raise ValueError(f'label_graph="{kind}" weighs edges by whole rows, and X has NaN; use "binary".')
+        raise ValueError(f'label_graph="{kind}" needs complete rows, but X contains NaN: use "binary".')
     if kind == "dot" and X.min() < 0:
-        raise ValueError('label_graph="dot" weighs edges by x_i·x_j and needs X >= 0; use "binary" or "rbf".')
+        raise ValueError('label_graph="dot" needs X >= 0, but X has negative entries: use "binary" or "rbf".')

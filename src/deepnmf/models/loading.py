@@ -9,10 +9,10 @@ from deepnmf.untrusted import of_type
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a model that its `save` has written.
+    """Load a model that was written by its `save` method.
 
-    Nothing in a file can run, whoever it comes from, and nothing in it is believed unchecked: loading takes no more
-    memory than a few times the file's size.
+    Files from unknown sources are safe to load: no code in a file is executed, all content is checked, and loading
+    takes at most a few times the size of the file in memory.
 
     Parameters
     ----------
@@ -21,14 +21,14 @@ def load(path: str | os.PathLike[str]) -> Any:
     Returns
     -------
     estimator
-        Fitted, of the class it was saved from, with the same bits.
+        The fitted model, of the class that was saved, identical to the last bit.
 
     Raises
     ------
     ModelFileError
-        A ValueError: the file is damaged, or is none of a model.
+        A ValueError: the file is damaged or is not a model file.
     FileNotFoundError
-        There is no such file.
+        The file does not exist.
 
     Examples
     --------
@@ -47,5 +47,5 @@ def load(path: str | os.PathLike[str]) -> Any:
         name = of_type(description.get("class"), str, "class")
         classes = {model.__name__: model for model in models.MODELS}
         if name not in classes:
-            raise ValueError(f"its class is {reprlib.repr(name)}, and a model that this version knows is expected")
+            raise ValueError(f"its class is {reprlib.repr(name)}, which is not a model of this version")
         return restored(classes[name], description, tensors)

@@ -8,9 +8,9 @@ from deepnmf.solvers.divergence_loss import loss_of
 
 
 class MultilayerNMF(Factorization):
-    """Layers of NMF or nsNMF, each on the codes below, never tuned together (Cichocki & Zdunek; Song & Lee, 2013).
+    """Layers of NMF or nsNMF, each fitted to the codes below, not fine-tuned (Cichocki & Zdunek; Song & Lee, 2013).
 
-    The papers' greedy baseline. A row is encoded as the model was trained, layer by layer.
+    This is the greedy baseline of the papers. Rows are encoded in the same way as the model is trained, layer by layer.
 
     Parameters
     ----------
@@ -18,30 +18,30 @@ class MultilayerNMF(Factorization):
     theta : float or sequence of float in [0, 1], default=0
         Smoothing of the layers, as in `NSNMF`.
     activation : {"identity", "square"}, default="identity"
-        The map in the reconstruction, H_{l-1} = f(H_l S_l Z_l): with "square", codes are square-rooted
-        before they feed the next layer.
+        The map in the reconstruction, H_{l-1} = f(H_l S_l Z_l): with "square", the input of the next layer is the
+        square root of the codes.
     {init}
     solver : {"hals", "apg", "pg", "mu"}, default="hals"
     {beta_loss}
     {max_iter}
-        Sweeps a layer.
+        It applies to each layer.
     tol : float, default=1e-4
-        Stop a layer when its loss falls by less than this part of itself a sweep, on average over five sweeps.
+        Stop a layer when the relative decrease of its loss per sweep, averaged over five sweeps, is below `tol`.
     {output}
     random_state : int, RandomState or None, default=None
     verbose : int, default=0
     warm_start : bool, default=False
-        Whether each layer starts from its factor of the fit before instead of `init`, when there was one. As the
-        layers below move on, a layer has something else to fit, and its loss may begin above where it ended.
+        Whether each layer starts from its factor of the previous fit, if there is one, instead of `init`. Because the
+        layers below change, the loss of a layer may begin above the value at which it ended.
 
     Attributes
     ----------
     components_, factors_, features_, codes_, reconstruction_err_, stop_reason_, hierarchy_
-        See `DeepNSNMF`. Features of a nonlinear model are what unit codes decode to.
+        See `DeepNSNMF`. The features of a nonlinear model are the reconstructions of unit codes.
     loss_curve_ : array of shape (n_iter_,)
         The top layer's own loss, after each of its sweeps.
     n_iter_ : int
-        Sweeps of the top layer.
+        Number of sweeps of the top layer.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What `DeepNMFNetwork` and its one-layer case `SSNMF` share: a fit with labels and groups, and predictions."""
+"""The base class of `DeepNMFNetwork` and `SSNMF`, its case with one layer: labels, groups and predictions."""
 
 import os
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ ReadoutName = Literal["logistic", "head"]
 
 
 class NetworkClassifier(ClassifierMixin, Factorization):
-    """Layers that each fit the pooled codes below, and labels on the top one (Flenner & Hunter)."""
+    """A network whose layers fit the pooled codes below, with labels on the top layer (Flenner & Hunter)."""
 
     _learned: LearnedNetwork
 
@@ -38,17 +38,17 @@ class NetworkClassifier(ClassifierMixin, Factorization):
         checkpoint: str | os.PathLike[str] | None = None,
         checkpoint_seconds: float = 30,
     ) -> Self:
-        """Learn the factors and, from whatever labels there are, how to predict the others.
+        """Learn the factors and, if there are labels, a classifier.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Nonnegative; NaN or a mask (`numpy.ma`) in a dense X marks an entry that was not observed.
         y : array-like of shape (n_samples,), optional
-            Labels, -1, None or NaN where unknown. Without labels the fit is unsupervised.
+            Labels; -1, None and NaN mark unknown ones. Without labels the fit is unsupervised.
         groups : array-like of shape (n_samples,), optional
-            The sequence each row belongs to, such as its document or recording; rows of a sequence follow each
-            other in order, and nothing is pooled across its ends. None is one sequence.
+            The sequence that each row belongs to, such as its document or recording. The rows of a sequence must be
+            consecutive and in order; pooling does not cross the ends of a sequence. None is one sequence.
         {entry_weight}
         {factors}
         {run_control}
@@ -68,7 +68,7 @@ class NetworkClassifier(ClassifierMixin, Factorization):
     ) -> Array:
         """Fit, then return what `transform` gives for the same rows.
 
-        Codes as the optimization left them, shaped by labels and feedback, are in `codes_`.
+        The codes at the end of the optimization, shaped by labels and feedback, are in `codes_`.
 
         {rows}
         y, groups, entry_weight, **fit_params : see `fit`
@@ -81,10 +81,10 @@ class NetworkClassifier(ClassifierMixin, Factorization):
     def transform(  # type: ignore[override]
         self, X: Matrix, groups: object = None, entry_weight: EntryWeight = None
     ) -> Array:
-        """Codes of the rows of X at `output_layer`, with the factors fixed and without labels.
+        """Return the codes of the rows of X at `output_layer`, with the factors fixed and without labels.
 
-        Layer by layer: nonnegative least squares, each row to its own optimum over its observed entries, then
-        pooling within its group. Without pooling a row's codes do not depend on the other rows.
+        Each layer solves nonnegative least squares over the observed entries of each row, then pools within groups.
+        Without pooling, the codes of a row do not depend on the other rows.
 
         {rows}
         groups, entry_weight : see `fit`
@@ -96,7 +96,7 @@ class NetworkClassifier(ClassifierMixin, Factorization):
     def encode(  # type: ignore[override]
         self, X: Matrix, layer: int = -1, groups: object = None, entry_weight: EntryWeight = None
     ) -> Array:
-        """Codes of the rows of X at any layer.
+        """Return the codes of the rows of X at any layer.
 
         {rows}
         {layer}
@@ -107,7 +107,7 @@ class NetworkClassifier(ClassifierMixin, Factorization):
         return self._encoded(X, layer, entry_weight, groups=groups)
 
     def predict(self, X: Matrix, groups: object = None, entry_weight: EntryWeight = None) -> Array:
-        """The class with the largest score.
+        """Predict the class with the largest score.
 
         {rows}
         groups, entry_weight : see `fit`
@@ -127,7 +127,7 @@ class NetworkClassifier(ClassifierMixin, Factorization):
 
     @offered_if(_reads_probabilities)
     def predict_proba(self, X: Matrix, groups: object = None, entry_weight: EntryWeight = None) -> Array:
-        """Probabilities of the classes by the logistic regression on the top codes; only with ``readout="logistic"``.
+        """Return class probabilities by logistic regression on the top codes; only with ``readout="logistic"``.
 
         {rows}
         groups, entry_weight : see `fit`
@@ -141,7 +141,7 @@ class NetworkClassifier(ClassifierMixin, Factorization):
 
     @offered_if(_reads_head)
     def decision_function(self, X: Matrix, groups: object = None, entry_weight: EntryWeight = None) -> Array:
-        """H_m B, least-squares estimates of the one-hot labels; only with ``readout="head"``.
+        """Return H_m B, the least-squares estimates of the one-hot labels; only with ``readout="head"``.
 
         {rows}
         groups, entry_weight : see `fit`
@@ -149,14 +149,14 @@ class NetworkClassifier(ClassifierMixin, Factorization):
         Returns
         -------
         array of shape (n_samples, n_classes), or (n_samples,) for two classes
-            For two classes the second's score minus the first's.
+            For two classes, the score of the second class minus that of the first.
         """
         codes = self._readable_codes(X, groups, entry_weight)
         scores = self._learned.readout.scores(codes)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def score(self, X: Matrix, y: Any = None, groups: object = None, sample_weight: Any = None) -> float:
-        """Share of rows whose label is predicted.
+        """Return the accuracy, the share of rows with a correctly predicted label.
 
         {rows}
         y : array-like of shape (n_samples,)

@@ -19,57 +19,59 @@ from deepnmf.solvers.loop import OnSweep
 from deepnmf.solvers.losses import FROBENIUS
 from deepnmf.solvers.problem import Problem, Start
 
-LOOKING_AHEAD = 3  # an extrapolated point, where sweeps meet the gradient, is about so many times further from optimal
+LOOKING_AHEAD = 3  # sweeps see the gradient at extrapolated points, which is about this many times larger
 
 
 class NMF(Factorization):
     """X ≈ H Z with X, H, Z >= 0, under the parameters of scikit-learn's `NMF` (Lee & Seung, 1999).
 
-    The same problem, solved by coordinate descent with extrapolation (Ang & Gillis, 2019). Features come
-    out with unit norm and the codes carry the scale, so `components_` and the codes differ from
-    scikit-learn's by one factor a component; with `alpha_W` or `alpha_H` they keep scikit-learn's scale.
+    It solves the same problem by coordinate descent with extrapolation (Ang & Gillis, 2019). Features have unit norm
+    and the codes carry the scale, so that each component differs from scikit-learn's by a factor; with `alpha_W` or
+    `alpha_H` the scale is that of scikit-learn.
 
     Parameters
     ----------
     n_components : int, "auto" or None, default="auto"
-        Number of features; "auto" takes it from a custom start, and else, like None, all features.
+        Number of components. "auto" takes it from a custom start; without one, and with None, it is n_features.
     init : {"random", "nndsvd", "nndsvda", "nndsvdar", "custom"} or None, default=None
-        Start. None is "nndsvda", with random components above min(n_samples, n_features).
+        Initialization. None is "nndsvda", with random components beyond min(n_samples, n_features).
     solver : {"cd", "hals", "apg", "pg", "mu"}, default="cd"
-        "cd" and "hals" are the same coordinate descent; "apg" is NeNMF, "pg" PgNMF, "mu" multiplicative.
+        "cd" and "hals" are the same coordinate descent; "apg" is NeNMF, "pg" is PgNMF, "mu" is the multiplicative
+        update.
     {beta_loss}
     tol : float, default=1e-4
-        Stop when the projected gradient has fallen to about this part of what it was in the first sweep, which is
-        scikit-learn's rule, or when the loss falls by less than a tenth of this part of itself a sweep, on average
-        over five. From the default start the first of the two ends a fit early; where the features are to be
-        looked at, a tenth of the default is worth its time.
+        Stop when the projected gradient is about `tol` times its value in the first sweep, which is scikit-learn's
+        rule, or when the relative decrease of the loss per sweep, averaged over five sweeps, is below `tol` / 10. With
+        the default initialization the first rule stops a fit early; if the features are to be interpreted, use a
+        tenth of the default.
     {max_iter}
     random_state : int, RandomState or None, default=None
     alpha_W, alpha_H : float, default=0 and "same"
         Weights of the penalties on codes and features, scaled as in scikit-learn.
     l1_ratio : float, default=0
-        Share of the penalty that is L1, the rest is L2.
+        Share of the L1 term in the penalty; the rest is L2.
     verbose : int, default=0
     warm_start : bool, default=False
-        Whether `fit` starts from the factors of the fit before instead of `init`, when there was one.
+        Whether `fit` starts from the factors of the previous fit, if there is one, instead of `init`.
     shuffle : bool, default=False
-        Accepted for compatibility; the order of coordinates is fixed.
+        Accepted for compatibility and ignored: the order of coordinates is fixed.
 
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
     n_components_ : int
     factors_, features_, codes_ : lists of arrays
-        One entry a layer, here one.
+        One array per layer; this model has one layer.
     reconstruction_err_ : float
         ‖X - HZ‖_F; under another loss d, √(2d), as in scikit-learn.
     loss_curve_ : array of shape (n_iter_,)
-        The loss, under squared error ½‖X - HZ‖², plus penalties after each sweep.
+        The loss (½‖X - HZ‖² for squared error) plus penalties, after each sweep.
     {history}
     kkt_residual_ : float
-        How far from a stationary point the result is: the larger of ‖∇₊H‖/‖XZᵀ‖ and ‖∇₊Z‖/‖HᵀX‖, with ∇₊ the gradient
-        of the objective without what points below 0 at a zero, at the final codes and features in the scale they were
-        optimized in. 0 at a stationary point; absent after a second `partial_fit`.
+        How far the result is from a stationary point: the larger of ‖∇₊H‖/‖XZᵀ‖ and ‖∇₊Z‖/‖HᵀX‖ at the final codes and
+        features, in the scale in which they were optimized. ∇₊ is the projected gradient of the objective: the gradient
+        without the components that push a zero below 0. The value is 0 at a stationary point; the attribute is absent
+        after a second `partial_fit`.
     {fixed_attribute}
     {n_features}
 
@@ -196,7 +198,7 @@ class NMF(Factorization):
 
     @property
     def n_components_(self) -> int:
-        """The number of features."""
+        """The number of components."""
         return len(self.components_)
 
     @property
@@ -205,10 +207,10 @@ class NMF(Factorization):
 
 
 class CustomStart(Start):
-    """H and Z to start from, refused in scikit-learn's words where they do not fit."""
+    """A custom start from H and Z, with the error messages of scikit-learn."""
 
     def check(self, X: Matrix, sizes: tuple[int, ...], problem: Problem, whom: str) -> None:
-        """Refuse what is missing, of another shape or type, or negative."""
+        """Refuse arrays that are missing, negative, or of the wrong shape or type."""
         H = _check_init(self.factors[0] if self.factors else None, (sizes[0], X.shape[1]), "NMF (input H)")
         W = _check_init(self.codes, (X.shape[0], sizes[0]), "NMF (input W)")
         if H.dtype != X.dtype or W.dtype != X.dtype:

@@ -7,7 +7,7 @@ from deepnmf.solvers.divergence_loss import loss_of
 
 
 class NSNMF(Factorization):
-    """X ≈ H S Z, nonsmooth NMF (Pascual-Montano et al., 2006): smoothing in between makes both sides sparse.
+    """X ≈ H S Z, nonsmooth NMF (Pascual-Montano et al., 2006): the smoothing matrix S makes both H and Z sparse.
 
     S = (1-θ) I + (θ/r) 1 1ᵀ; θ = 0 is NMF.
 
@@ -15,9 +15,9 @@ class NSNMF(Factorization):
     ----------
     {n_components}
     theta : float in [0, 1], default=0.5
-        How much S smooths.
+        Strength of the smoothing.
     init : {"random", "nndsvd", "nndsvda", "nndsvdar", "custom"} or None, default=None
-        Start. None is "nndsvd", with random components above min(n_samples, n_features).
+        Initialization. None is "nndsvd", with random components beyond min(n_samples, n_features).
     solver : {"hals", "apg", "pg", "mu"}, default="hals"
     {beta_loss}
     {max_iter}

@@ -1,4 +1,4 @@
-"""Who watches a fit, and where it is kept: a digest of the data and the settings says which fit a checkpoint is of."""
+"""Callbacks and checkpoints of a fit. A digest of data and parameters tells which fit a checkpoint belongs to."""
 
 import hashlib
 import os
@@ -20,25 +20,25 @@ from deepnmf.models.hierarchy import HierarchyWarning, warning_text
 from deepnmf.solvers.checkpoints import Checkpoints
 from deepnmf.solvers.loop import OnSweep, Run
 
-SAMPLED = 100  # rows of a file that speak for the rest: reading all of it again would take as long as a sweep
+SAMPLED = 100  # rows of a file that enter the digest, because reading all of them would take as long as a sweep
 
 
 class RunControl(NamedTuple):
-    """The arguments of `fit` that do not change its result, and all the others that were given to it."""
+    """The arguments of `fit` that do not change its result, and all other arguments for the digest."""
 
     on_sweep: OnSweep | None
     checkpoint: str | os.PathLike[str] | None
     checkpoint_seconds: float
     given: Sequence[Any]
-    is_batch: bool = False  # whether it is the first batch of several: what it has learned is not the end
+    is_batch: bool = False  # the first batch of several is no final result, and causes no warning
 
     @classmethod
     def of_batch(cls, X: Any) -> "RunControl":
-        """That of the first batch of `partial_fit`."""
+        """Return the control of the first batch of `partial_fit`."""
         return cls(None, None, 0, (X,), is_batch=True)
 
     def run(self, model: Any) -> Run:
-        """A fit that is about to begin, or to go on where its checkpoint is."""
+        """Return a new run, or one that continues from its checkpoint."""
         checkpoints = None
         if self.checkpoint is not None:
             self._check(model)
@@ -47,25 +47,25 @@ class RunControl(NamedTuple):
         return Run(int(model.verbose), checkpoints, self.on_sweep)
 
     def _check(self, model: Any) -> None:
-        path = Path(os.path.realpath(self.checkpoint or ""))  # a link may lead to a file that is not there yet
+        path = Path(os.path.realpath(self.checkpoint or ""))  # a link may point to a file that does not exist yet
         if not path.parent.is_dir() or path.is_dir():
-            raise ValueError(f"checkpoint is {str(self.checkpoint)!r}: expected a file in a folder that is there.")
+            raise ValueError(f"checkpoint is {str(self.checkpoint)!r}: expected a file in an existing folder.")
         if not isinstance(self.checkpoint_seconds, Real) or not self.checkpoint_seconds >= 0:
             raise ValueError(
                 f"checkpoint_seconds is {self.checkpoint_seconds!r}: expected a number of seconds, at least 0."
             )
         if isinstance(model.random_state, np.random.RandomState):
-            raise ValueError("checkpoint needs random_state to be an integer or None: a RandomState cannot be kept.")
+            raise ValueError("checkpoint needs random_state to be an integer or None: a RandomState cannot be saved.")
         if is_on_cluster(self.given[0]):
-            raise ValueError("checkpoint needs rows in memory or in a file; codes of a dask array are elsewhere.")
+            raise ValueError("checkpoint needs X in memory or in a file, but X is a dask array.")
 
 
 @contextmanager
 def fitting(model: Any, control: RunControl) -> Iterator[Run]:
-    """Check the parameters and let a fit run; one that fails leaves the model as it was.
+    """Check the parameters and run a fit; if the fit fails, the model stays unchanged.
 
-    The first Ctrl-C ends the sweeps, and the fit with what they have reached: during the start, with the start
-    itself. The second one ends the fit by a KeyboardInterrupt, as one that fails.
+    The first Ctrl-C stops the sweeps, and the fit ends with the current factors, or with the initial ones if it is
+    pressed during the initialization. The second Ctrl-C raises a KeyboardInterrupt, which counts as a failed fit.
     """
     before, began = dict(model.__dict__), time.perf_counter()
     try:
@@ -80,7 +80,7 @@ def fitting(model: Any, control: RunControl) -> Iterator[Run]:
     model._seconds = time.perf_counter() - began
     if run.checkpoints is not None and not run.ended:
         run.checkpoints.finish()
-    # As in scikit-learn, a fit that converges in its last sweep warns too: which one that is may hang on rounding.
+    # As in scikit-learn, a fit that converges in its last sweep warns too, because rounding may decide which it is.
     if model.tol > 0 and (model.stop_reason_ == "max_iter" or model.n_iter_ == model.max_iter):
         message = f"Maximum number of iterations {model.max_iter} reached. Increase it to improve convergence."
         warnings.warn(message, ConvergenceWarning, stacklevel=5)
@@ -99,7 +99,7 @@ def _owner(model: Any, given: Sequence[Any]) -> str:
 
 
 def _add(digest: Any, value: Any) -> None:
-    """Let a digest have what was given: data, labels, weights, a start."""
+    """Add an argument to the digest: data, labels, weights or starting values."""
     source = None if value is None or isinstance(value, list | tuple) else _source(value)
     if source is not None:
         rows = np.unique(np.linspace(0, source.shape[0] - 1, SAMPLED).astype(int))

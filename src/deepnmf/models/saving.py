@@ -1,4 +1,4 @@
-"""A fitted model as a description and arrays, and back."""
+"""Conversion of a fitted model to a description and arrays, and back."""
 
 import inspect
 import os
@@ -27,10 +27,10 @@ from deepnmf.version import __version__
 
 
 def save(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model to one file; only what `restored` takes up again is written."""
+    """Write a fitted model to one file, after a check that `restored` can read it."""
     check_is_fitted(model)
     if not type(model).__module__.startswith("deepnmf."):
-        raise TypeError(f"{type(model).__name__} cannot be saved: deepnmf.load knows the models of deepnmf only.")
+        raise TypeError(f"{type(model).__name__} cannot be saved: deepnmf.load accepts only the models of deepnmf.")
     _check_parameters(model)
     state, arrays = _state(model)
     names = {"feature_names": "feature_names_in_", "input_names": "input_names_"}
@@ -42,14 +42,14 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         restored(type(model), parsed(description), tensors)
     except (ValueError, TypeError) as error:
         raise ValueError(
-            f"This {type(model).__name__} cannot be saved, since it could not be loaded again: {str(error).rstrip('.')}"
-            "; were its parameters or attributes changed after the fit?"
+            f"This {type(model).__name__} cannot be saved, because the file could not be loaded "
+            f"({str(error).rstrip('.')}): were its parameters or attributes changed after the fit?"
         ) from error
     write(path, description, tensors)
 
 
 def _state(model: Any) -> tuple[dict[str, Any], Arrays]:
-    """What was learned, and what `partial_fit` goes on from."""
+    """Return the learned state, and the statistics from which `partial_fit` continues."""
     description, arrays = model._learned.state()
     if hasattr(model, "n_samples_seen_"):
         description = description | {"n_samples_seen": model.n_samples_seen_}
@@ -65,7 +65,7 @@ def _check_parameters(model: Any) -> None:
             as_json({name: value})
         except (TypeError, ValueError):
             raise TypeError(
-                f"{name}={value!r} cannot be saved: a model file holds finite numbers and text only; call "
+                f"{name}={value!r} cannot be saved: a model file contains finite numbers and text only; call "
                 f"set_params({name}=...) with {'an integer or None' if name == 'random_state' else 'one of these'} "
                 "before save, or pickle the model."
             ) from None
@@ -87,13 +87,13 @@ def _description(model: Any) -> dict[str, Any]:
 
 
 def _shares(model: Any) -> dict[str, list[float]]:
-    """What each layer explains; files of earlier versions have shares of ‖X‖² under the name "explained"."""
+    """Return the share that each layer explains; earlier versions stored shares of ‖X‖² as "explained"."""
     shares = {"explained_beyond_baseline": model._explained, "share_of_squares": model._shares_of_squares}
     return {name: list(values) for name, values in shares.items() if values is not None}
 
 
 def input_names(model: Any) -> Any:
-    """Names of the input features: the columns of a frame, or names that were known beside the data; None without."""
+    """Return the names of the input features, from a data frame or a data file; None if there are none."""
     return getattr(model, "feature_names_in_", getattr(model, "input_names_", None))
 
 
@@ -109,7 +109,7 @@ def _named(arrays: Arrays) -> dict[str, Array]:
 
 
 def restored(cls: type[Any], description: dict[str, Any], tensors: dict[str, Array]) -> Any:
-    """Make the model again, or say by a ValueError or a TypeError why it would not be sound."""
+    """Rebuild the model; raise a ValueError or a TypeError if the content is inconsistent."""
     model = cls(**_parameters(cls, description))
     model._validate_params()
     model.n_features_in_ = of_type(description.get("n_features_in"), int, "n_features_in")
@@ -155,7 +155,7 @@ def _parameters(cls: type[Any], description: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tupled(value: object) -> object:
-    """JSON knows lists only."""
+    """Convert a list to a tuple, because JSON has lists only."""
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -170,7 +170,7 @@ def _take_history(model: Any, description: dict[str, Any], losses: Array) -> Non
 
 
 def _take_names(model: Any, attribute: str, names: Any, arrays: list[Array]) -> None:
-    """Set names of the input features, from arrays or as the first format has them."""
+    """Set names of the input features, from arrays or from the list of the first file format."""
     if arrays:
         texts, ends = Expected((arrays[0].size,), kind="u"), Expected((model.n_features_in_,), kind="i")
         check_layout({"feature_names": arrays}, {"feature_names": [texts, ends]})
@@ -178,14 +178,14 @@ def _take_names(model: Any, attribute: str, names: Any, arrays: list[Array]) -> 
     if names is not None:
         names = [of_type(name, str, "feature name") for name in of_type(names, list, "feature names")]
         if len(names) != model.n_features_in_:
-            raise ValueError(f"it names {len(names)} features of {model.n_features_in_}")
+            raise ValueError(f"it has {len(names)} feature names for {model.n_features_in_} features")
         setattr(model, attribute, np.array(names, dtype=object))
 
 
 def _by_kind(tensors: dict[str, Array]) -> defaultdict[str, list[Array]]:
-    """Return lists of arrays by what precedes their number; where there are none of a kind, an empty one."""
+    """Group arrays by the part of their name before the number; a missing kind gives an empty list."""
     counts = Counter(name.rpartition(".")[0] for name in tensors)
     expected = {f"{kind}.{i}" for kind, count in counts.items() for i in range(count)}
     if expected != tensors.keys():
-        raise ValueError(f"its array {min(tensors.keys() - expected)[:50]!r} is not numbered from 0 among its like")
+        raise ValueError(f"its array {min(tensors.keys() - expected)[:50]!r} is not numbered consecutively from 0")
     return defaultdict(list, {kind: [tensors[f"{kind}.{i}"] for i in range(count)] for kind, count in counts.items()})

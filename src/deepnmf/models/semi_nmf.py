@@ -8,17 +8,17 @@ from deepnmf.solvers.chain_problem import ChainProblem
 class SemiNMF(Factorization):
     """X ≈ H Z with H >= 0, X and Z of any sign (Ding, Li & Jordan, 2010).
 
-    The default start (Gillis & Kumar, 2015) has the error of the truncated SVD, the optimum, whenever X is
-    nonnegative and connected. The optimum is far from unique: start and path decide the codes.
+    If X is nonnegative and connected, the default initialization (Gillis & Kumar, 2015) already has the error of the
+    truncated SVD, which is optimal. The optimum is far from unique: the codes depend on the initialization and solver.
 
     Parameters
     ----------
     {n_components}
     init : {"svd", "kmeans", "random", "custom"}, default="svd"
-        Start. "svd" begins at the truncated-SVD error; components beyond min(n_samples, n_features) are random there.
-        "kmeans" takes centers of clusters as features.
+        Initialization. "svd" starts with the error of the truncated SVD; components beyond min(n_samples, n_features)
+        are random. "kmeans" uses cluster centers as features.
     solver : {"hals", "apg", "pg", "mu"}, default="hals"
-        How the codes are updated; the factor is exact least squares.
+        How the codes are updated; the factor is solved by exact least squares.
     {max_iter}
     {tol}
     {code_scale}

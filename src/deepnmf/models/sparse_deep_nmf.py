@@ -20,33 +20,35 @@ from deepnmf.solvers.problem import Layerwise
 class SparseDeepNMF(Factorization):
     """X ≈ H_m Z_m ··· Z_1, all nonnegative, with penalties that make parts or codes sparse (Guo & Zhang, 2019).
 
-    DNMF (no penalty) and its four sparse variants: layer by layer first, without penalties, then all factors and the
-    codes in turn with these.
+    DNMF (no penalty) and its four sparse variants: pre-training layer by layer without penalties, then updates of all
+    factors and the codes in turn with penalties.
 
     Parameters
     ----------
     {layer_sizes}
     activation : {"identity", "square", "tanh", "sigmoid", "softplus"}, default="identity"
-        f, the map between layers, X ≈ f(··· f(H_m Z_m) ···) Z_1. "square" is the paper's root function, named there
-        by the way up.
+        f, the map between layers, X ≈ f(··· f(H_m Z_m) ···) Z_1. "square" is called root function in the paper, which
+        names the inverse map.
     root_codes : bool, default=False
-        With "square": whether √H_m is handed out (the paper's Square2) instead of H_m (Square1).
+        With "square": whether the codes of the top layer are √H_m (the paper's Square2) instead of H_m (Square1).
     penalty : {None, "L", "R", "RL1", "RL2"}, default=None
         None is DNMF. "L" makes every layer's features sparse, ½ Σ μ_l Σ_j ‖Z_l[j, :]‖₁². "R" makes codes sparse,
         ½ λ Σ_i ‖H[i, :]‖₁². "RL1" does both. "RL2" makes features sparse and codes smooth, ½ λ ‖H‖².
-        "L" and "R" alone hold the other side at unit norm, or the penalty would only move the scale.
+        "L" and "R" keep the other side at unit norm, because otherwise the penalty would only change the scale.
     feature_penalty : float or sequence of float, default=0.03
-        μ, one number or one a layer; for "L", "RL1", "RL2". Weights mean the same on any data: after the pre-training,
-        which is without penalties, the term of a layer is its weight times ½‖X‖², with features of unit norm. A fit
-        that goes on (`warm_start`, `partial_fit`) keeps the units that the first one has measured.
+        μ, one number for all layers or one per layer; for "L", "RL1", "RL2". A weight means the same on any data: after
+        the pre-training, the penalty of a layer with features of unit norm is its weight times ½‖X‖². A continued fit
+        (`warm_start`, `partial_fit`) keeps the units of the first fit.
     code_penalty : float or sequence of float, default=0.03
-        λ, one number or one a layer, in the same units; for "R", "RL1", "RL2". Fine-tuning uses the top layer's. With
-        "R" those below act on the lower codes; below an activation they hold ½ λ_l ‖Z_l‖², l < m, which is not in the
-        paper: otherwise Z_l would grow and all that enters the activation shrink.
+        λ, one number for all layers or one per layer, in the same units; for "R", "RL1", "RL2". Fine-tuning uses that
+        of the top layer. With "R" the weights of lower layers apply to the lower codes; if there is an activation, they
+        are the weights of ½ λ_l ‖Z_l‖², l < m. This term is not in the paper; without it Z_l would grow and the input
+        of the activation would shrink.
     {layer_weights}
     {init}
     solver : {"hals", "apg", "pg", "mu"}, default="hals"
-        "apg" is the paper's. Below an activation it updates Z_1; codes and upper factors make gradient steps there.
+        "apg" is the solver of the paper. With an activation, the solver updates Z_1; codes and upper factors are
+        updated by gradient steps.
     {beta_loss}
     {max_iter}
     {tol}
@@ -67,12 +69,12 @@ class SparseDeepNMF(Factorization):
     reconstruction_err_ : float
         ‖X - X̂‖_F; under another loss d, √(2d).
     loss_curve_ : array of shape (n_iter_,)
-        The loss, under squared error ½‖X - X̂‖², plus penalties after each fine-tuning sweep.
+        The loss (½‖X - X̂‖² for squared error) plus penalties, after each fine-tuning sweep.
     {history}
     {hierarchy}
     kkt_residual_ : float
-        How far from a stationary point the result is: the largest relative projected gradient of the objective, as in
-        `NMF`, among the codes of the top layer and the factors; with an activation there is none.
+        How far the result is from a stationary point: the largest relative projected gradient of the objective, as in
+        `NMF`, among the codes of the top layer and the factors. Models with an activation do not have it.
     {fixed_attribute}
     {n_features}
 

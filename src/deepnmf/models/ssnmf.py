@@ -7,30 +7,31 @@ from deepnmf.solvers.problem import Layerwise
 
 
 class SSNMF(NetworkClassifier):
-    """NMF of data of which some rows have labels, ½‖W∘(X - H Z)‖² + (λ/2)‖L∘(Y - H B)‖² (Lee, Yoo & Choi, 2010).
+    """Semi-supervised NMF, ½‖W∘(X - H Z)‖² + (λ/2)‖L∘(Y - H B)‖² (Lee, Yoo & Choi, 2010).
 
-    `DeepNMFNetwork` with one layer; `groups` are taken, so that the same calls serve both, and change nothing.
+    It is `DeepNMFNetwork` with one layer. Its methods accept `groups`, so that both models can be called in the same
+    way, and ignore them.
 
     Parameters
     ----------
     n_components : int, default=30
     label_weight : float, default=1e-3
-        λ, how much a label counts beside the squared error of the data.
+        λ, the weight of the labels relative to the squared error of the data.
     readout : {"logistic", "head"}, default="logistic"
-        What turns codes into labels, see `DeepNMFNetwork`.
+        How labels are predicted from codes, see `DeepNMFNetwork`.
     init : {"random", "nndsvd", "nndsvda", "nndsvdar", "custom"} or None, default=None
-        Start. None is "nndsvd", with random components above the rank.
+        Initialization. None is "nndsvd", with random components beyond the rank.
     {max_iter}
     {tol}
     pretrain_max_iter : int, default=50
-        Sweeps of plain NMF to start with.
+        Maximum number of sweeps of the pre-training, an NMF without labels.
     pretrain_tol : float, default=1e-4
-        Tolerance of the start.
+        Tolerance of the pre-training.
     random_state : int, RandomState or None, default=None
     verbose : int, default=0
     warm_start : bool, default=False
-        Whether `fit` starts from the factors of the fit before instead of `init`, when there was one; its codes, all of
-        which are then kept, serve where they are better than those solved for. They are not part of a saved file.
+        Whether `fit` starts from the factors of the previous fit, if there is one, instead of `init`. The codes of all
+        layers are then kept and used where they are better than newly computed codes. They are not saved to files.
 
     Attributes
     ----------

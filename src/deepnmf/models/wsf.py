@@ -8,23 +8,23 @@ from deepnmf.solvers.chain_problem import ChainProblem
 
 
 class WSF(Factorization, weighs_samples=False):
-    """Semi-NMF whose codes are alike within a class, where classes are known (Trigeorgis et al., 2017).
+    """Semi-NMF with similar codes for samples of the same known class (Trigeorgis et al., 2017).
 
-    ½‖X - HZ‖² + ½ λ Tr(HᵀLH), H >= 0: L is the Laplacian of a graph with edges between samples of one class, and
-    features count at unit norm, or the codes would only shrink. Labels shape the features, and with them the codes of
-    rows that have none. Without labels, or with λ = 0, it is `SemiNMF`.
+    ½‖X - HZ‖² + ½ λ Tr(HᵀLH) with H >= 0: L is the Laplacian of a graph with edges between samples of the same class.
+    The penalty is evaluated with features of unit norm, because otherwise the codes would only shrink. Labels shape the
+    features, and through them the codes of rows without labels. Without labels, or with λ = 0, the model is `SemiNMF`.
 
-    ``fit(X, y)`` takes one label a sample, numbers or text; -1, None and NaN are unknown ones.
+    ``fit(X, y)`` takes one label per sample, numbers or text; -1, None and NaN mark unknown labels.
 
     Parameters
     ----------
     {n_components}
     graph_weights : float, default=1e-3
-        λ. A sample is drawn to the mean of its class with λ times the number of samples known to be in it, against 1 to
-        its own data.
+        λ. A sample is drawn to the mean of its class with weight λ times the number of samples known to be in the
+        class, and to its own data with weight 1.
     label_graph : {"binary", "rbf", "dot"}, default="binary"
-        Weights of the edges: 1, exp(-‖x_i - x_j‖²/2σ²) with σ² the mean squared distance within classes (memory for all
-        pairs of a class), or x_i·x_j (X >= 0 only).
+        Weights of the edges. "binary": 1. "rbf": exp(-‖x_i - x_j‖²/2σ²) with σ² the mean squared distance within
+        classes, which needs memory for all pairs of a class. "dot": x_i·x_j, for X >= 0 only.
     init : {"svd", "kmeans", "random", "custom"}, default="svd"
         See `SemiNMF`.
     {max_iter}
@@ -34,7 +34,7 @@ class WSF(Factorization, weighs_samples=False):
     Attributes
     ----------
     components_, factors_, features_, codes_, reconstruction_err_, loss_curve_, n_iter_, stop_reason_, kkt_residual_
-        See `DeepSemiNMF`; `codes_` are shaped by the labels, `transform` uses none.
+        See `DeepSemiNMF`. The labels shape `codes_`; `transform` uses no labels.
 
     Examples
     --------

@@ -8,17 +8,17 @@ from deepnmf.solvers.chain_problem import ChainProblem
 
 
 class WSFMA(Factorization, weighs_samples=False):
-    """`WSF` with several attributes on one layer, a graph and a weight each (Trigeorgis et al., 2017).
+    """`WSF` with several attributes on one layer, each with its graph and weight (Trigeorgis et al., 2017).
 
-    ½‖X - HZ‖² + ½ Σ_a λ_a Tr(HᵀL_aH), H >= 0, features counted at unit norm.
+    ½‖X - HZ‖² + ½ Σ_a λ_a Tr(HᵀL_aH) with H >= 0; the penalties are evaluated with features of unit norm.
 
-    ``fit(X, y)`` takes labels of shape (n_samples, n_attributes); -1, None and NaN are unknown ones.
+    ``fit(X, y)`` takes labels of shape (n_samples, n_attributes); -1, None and NaN mark unknown labels.
 
     Parameters
     ----------
     {n_components}
     graph_weights : float or sequence of float, default=1e-3
-        λ_a, one for all attributes or one each.
+        λ_a, one for all attributes or one per attribute.
     label_graph : {"binary", "rbf", "dot"}, default="binary"
         Weights of the edges, see `WSF`.
     init : {"svd", "kmeans", "random", "custom"}, default="svd"
@@ -30,7 +30,7 @@ class WSFMA(Factorization, weighs_samples=False):
     Attributes
     ----------
     components_, factors_, features_, codes_, reconstruction_err_, loss_curve_, n_iter_, stop_reason_, kkt_residual_
-        See `DeepSemiNMF`; `codes_` are shaped by the labels, `transform` uses none.
+        See `DeepSemiNMF`. The labels shape `codes_`; `transform` uses no labels.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""WHAT is minimized: the chain of factors, its blocks in Gram form, penalties, smoothing."""
+"""What is minimized: the chain of factors, its blocks in Gram form, penalties, smoothing."""
 
 from deepnmf.objective.activated_objective import ActivatedObjective, ActivatedRows, Slope
 from deepnmf.objective.activations import ACTIVATIONS, Activation

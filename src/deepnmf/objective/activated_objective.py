@@ -1,6 +1,7 @@
 """X ≈ f(··· f(H Z_m) ···) Z_1: values and gradients by the chain rule.
 
-With the factors fixed, rows see the data only through F = X Z_1ᵀ and Z_1 Z_1ᵀ: nothing here is as wide as X.
+With the factors fixed, the problem of the rows depends on the data only through F = X Z_1ᵀ and Z_1 Z_1ᵀ, so that no
+array here is as wide as X.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +20,7 @@ from deepnmf.objective.layer_stack import AtLevels, Backward, LayerStack, Trace
 from deepnmf.objective.penalties import CodePenalty, Penalized, Penalty
 from deepnmf.objective.quadratic import FactorTerms, Quadratic, inner
 
-FAINTEST = 1e-24  # of the largest squared norm: a row below it stays where it is
+FAINTEST = 1e-24  # of the largest squared norm: rows below it are not updated
 
 
 class Slope(NamedTuple):
@@ -29,14 +30,14 @@ class Slope(NamedTuple):
     curvature: Array
 
     def step(self) -> Array:
-        """The gradient in units of the curvature; what has none, or too steep a slope to be a number, does not move."""
+        """The gradient divided by the curvature; 0 where the curvature is 0 or the gradient is not finite."""
         moving = (self.curvature > 0) & np.isfinite(self.gradient)
         return np.divide(self.gradient, self.curvature, out=np.zeros_like(self.gradient), where=moving)
 
 
 @dataclass(frozen=True)
 class Pull:
-    """A graph's majorizer on a level of each row's values: ½ d ‖v‖² - g·v, entries weighed by their squared scale."""
+    """The majorizer of a graph on the values v of a level: ½ d ‖v‖² - g·v, entries weighted by their squared scale."""
 
     level: int  # from 0 at the top
     d: Array
@@ -44,11 +45,11 @@ class Pull:
     scale: Array
 
     def value(self, V: Array) -> Array:
-        """One number a row."""
+        """The value for each row."""
         return _row_sums(V * self.scale, 0.5 * self.d[:, None] * V - self.g)
 
     def gradient(self, V: Array) -> Array:
-        """In the values."""
+        """The gradient in the values."""
         return self.scale * (self.d[:, None] * V - self.g)
 
     @property
@@ -71,7 +72,7 @@ class ActivatedRows:
 
     @property
     def row_arrays(self) -> tuple[Array, ...]:
-        """What is aligned with the rows: d and g of each graph."""
+        """The arrays with one row per sample: d and g of each graph."""
         return tuple(array for pull in self.pulls for array in (pull.d, pull.g))
 
     def of_rows(self, row_arrays: Sequence[Array]) -> "ActivatedRows":
@@ -104,7 +105,7 @@ class ActivatedRows:
         return [Slope(*pair) for pair in zip(gradients, curvatures, strict=True)]
 
     def curvature(self, H: Array) -> Array:
-        """The slopes' measure of curvature for each entry of the codes."""
+        """The curvature for each entry of the codes, as in `Slope`."""
         return self._curvature(self.upper.trace(H)).top + np.diag(self.penalty.gram)
 
     def _curvature(self, trace: Trace) -> Backward:
@@ -117,11 +118,12 @@ class ActivatedRows:
 
 @dataclass(frozen=True)
 class ActivatedObjective(Penalized):
-    """½‖X - V_1 Z_1‖² + penalties. Penalties see the codes' scale against Z_m alone: no other one is free to move.
+    """½‖X - V_1 Z_1‖² + penalties.
 
-    Graphs are on the values of any layer, ½ λ Σ_k s_l[k] (V_lᵀLV_l)_kk with s_l[k] = ‖Z_l[k, :]‖²: V_l could shrink
-    while Z_l grows. Where f(a u) = a^q f(u), scale passes between the layers too, and values count as with unit rows in
-    every factor from Z_1 to Z_l: s_l[k] = Σ_j Z_l[k, j]² s_{l-1}[j]^(1/q).
+    Penalties must not depend on the scale that codes and Z_m can exchange; other scales cannot be exchanged. Graphs may
+    be on the values of any layer, ½ λ Σ_k s_l[k] (V_lᵀLV_l)_kk with s_l[k] = ‖Z_l[k, :]‖², because otherwise V_l could
+    shrink while Z_l grows. If f(a u) = a^q f(u), layers can exchange scale, too, and the penalty is evaluated as with
+    unit rows in every factor from Z_1 to Z_l: s_l[k] = Σ_j Z_l[k, j]² s_{l-1}[j]^(1/q).
     """
 
     activation: Activation
@@ -147,7 +149,7 @@ class ActivatedObjective(Penalized):
         )
 
     def pulls(self, chain: Chain, values: Sequence[Array], products: Sequence[Array]) -> tuple[Pull, ...]:
-        """The graphs' majorizers at values V_l, with their products L V_l, for all rows."""
+        """The majorizers of the graphs at values V_l, with their products L V_l, for all rows."""
         found, scales = [], self._square_scales(chain)
         for penalty, V, LV in zip(self.graphs.penalties, values, products, strict=True):
             d = penalty.graph.curvature.astype(V.dtype)
@@ -158,7 +160,7 @@ class ActivatedObjective(Penalized):
     def value(self, chain: Chain, lowest: Statistics, top: Statistics, roughness: Sequence[Array] = ()) -> float:
         """The objective, from the statistics of V_1 and those of the top codes.
 
-        `roughness` is the diagonal of V_lᵀLV_l, one a graph.
+        `roughness` contains the diagonal of V_lᵀLV_l for each graph.
         """
         Z = chain.factors[0]
         fit = 0.5 * lowest.sqnorm - inner(lowest.M, Z) + 0.5 * inner(lowest.K, Z @ Z.T)
@@ -166,10 +168,10 @@ class ActivatedObjective(Penalized):
         scales, pairs = self._square_scales(chain), zip(self.graphs.penalties, roughness, strict=True)
         return fit + priced + sum(0.5 * one.weight * float(rough @ scales[one.layer]) for one, rough in pairs)
 
-    def held(self, chain: Chain, lowest: Statistics, roughness: Sequence[Array]) -> Statistics:
-        """The statistics of V_1 as Z_1 sees them: graphs hold its rows.
+    def gram_with_graphs(self, chain: Chain, lowest: Statistics, roughness: Sequence[Array]) -> Statistics:
+        """The statistics of V_1 for the problem of Z_1, with the penalties of the graphs on its row norms.
 
-        They are concave in the squared norms of these, so that their slope there majorizes them.
+        The penalties are concave in the squared norms of the rows, so that their tangent majorizes them.
         """
         if not self.graphs:
             return lowest
@@ -183,7 +185,7 @@ class ActivatedObjective(Penalized):
         return scales
 
     def _passed(self, scales: Array) -> Array:
-        """What of a layer's squared scales the columns of the factor above are multiplied by."""
+        """The squared scales of a layer as they multiply the columns of the factor above."""
         q = self.activation.degree
         return np.ones_like(scales) if q is None else scales ** (1 / q)
 
@@ -196,12 +198,12 @@ class ActivatedObjective(Penalized):
         if q is None:
             return prices
         for layer in range(chain.depth - 1, 0, -1):
-            s = np.maximum(scales[layer - 1], FAINTEST * scales[layer - 1].max() or 1.0)  # zeros weigh nothing
+            s = np.maximum(scales[layer - 1], FAINTEST * scales[layer - 1].max() or 1.0)  # zeros have no effect
             prices[layer - 1] += s ** (1 / q - 1) / q * (np.square(chain.factors[layer]).T @ prices[layer])
         return prices
 
     def lowest_block(self, chain: Chain, lowest: Statistics, top: Statistics) -> Quadratic:
-        """The problem of Z_1, next to the data: linear in the codes V_1, so quadratic."""
+        """The problem of Z_1, which is quadratic because X̂ = V_1 Z_1 is linear in Z_1."""
         terms = self.factor_terms(chain, 0, top)
         return Quadratic(
             FormedGram(lowest.K),
@@ -212,20 +214,20 @@ class ActivatedObjective(Penalized):
         )
 
     def factor_terms(self, chain: Chain, layer: int, top: Statistics) -> FactorTerms:
-        """What penalties other than graphs add to the problem of a factor.
+        """The terms that penalties other than graphs add to the problem of a factor.
 
-        One that counts features in input space is refused: an activation stands between these and the top codes.
+        A penalty on features in input space is refused, because an activation lies between them and the top codes.
         """
         terms = FactorTerms.sum_of([penalty.on_factor(chain, layer, top) for penalty in self._others])
         if terms.top_gram is not None or terms.gram is not None:
             names = ", ".join(type(one).__name__ for one in self._others)
-            raise ValueError(f"{names} counts features in input space: it needs a linear chain.")
+            raise ValueError(f"{names} depends on features in input space and needs a linear chain.")
         return terms
 
     def with_penalties(
         self, chain: Chain, top: Statistics, slopes: Sequence[Slope], roughness: Sequence[Array] = ()
     ) -> Iterator[Slope]:
-        """The slopes of the whole objective in Z_2..Z_m, from those of the fit."""
+        """The slopes of the objective with penalties in Z_2..Z_m, from the slopes of the fit."""
         prices, scales = self._prices(chain, roughness), self._square_scales(chain)
         for layer, slope in enumerate(slopes, start=1):
             terms, Z = self.factor_terms(chain, layer, top), chain.factors[layer]

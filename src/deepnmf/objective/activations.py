@@ -9,7 +9,7 @@ from scipy.special import expit, logit
 
 from deepnmf.arrays import Array
 
-NEARLY = 1e-3  # how far from its bounds a map is cut before it is inverted: there it is all but flat
+NEARLY = 1e-3  # distance from the bounds to which values are clipped before inversion, because the map is flat there
 STANH_SCALE, STANH_SLOPE = 1.7159, 2 / 3
 
 
@@ -21,22 +21,22 @@ class Activation:
     function: Callable[[Array], Array]
     derivative: Callable[[Array], Array]
     unbounded_inverse: Callable[[Array], Array]
-    ceiling: float = np.inf  # what f stays below
-    degree: float | None = None  # q where f(s u) = s^q f(u) for every s > 0
-    shift: float = 0.0  # what is subtracted from f
+    ceiling: float = np.inf  # the upper bound of f
+    degree: float | None = None  # q if f(s u) = s^q f(u) for every s > 0
+    shift: float = 0.0  # subtracted from f
 
     @property
     def at_zero(self) -> float:
-        """f(0), the least that nonnegative arguments give."""
+        """f(0), the smallest value for nonnegative arguments."""
         return float(self.function(np.zeros(1))[0])
 
     def inverse(self, V: Array, nonnegative: bool = True) -> Array:
-        """f⁻¹ of nonnegative values, cut to what f reaches from nonnegative arguments, or from any."""
+        """f⁻¹ of nonnegative values, clipped to the range of f for nonnegative arguments, or for all arguments."""
         lowest = self.at_zero if nonnegative or self.at_zero == 0 else NEARLY
         return self.unbounded_inverse(np.clip(V, lowest, (1 - NEARLY) * self.ceiling))
 
     def through_zero(self) -> "Activation":
-        """F - f(0), which maps 0 to 0; f itself where it does so already."""
+        """F - f(0), which maps 0 to 0; f itself if f(0) = 0."""
         if self.at_zero == 0:
             return self
         shift = self.at_zero
@@ -50,7 +50,7 @@ class Activation:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _activation, (self.name, self.shift != 0)  # functions are found again by the name
+        return _activation, (self.name, self.shift != 0)  # functions are restored by name
 
 
 def _activation(name: str, shifted: bool) -> Activation:

@@ -14,8 +14,8 @@ from deepnmf.objective.gram import NEGLIGIBLE_NORM
 class Chain:
     """X ≈ H S_m Z_m S_{m-1} ··· S_1 Z_1: the factors, their smoothing, and whether they are nonnegative.
 
-    A chain is immutable: solvers make a new one with one factor changed. Entries of Z_1 that are fixed are those of
-    every chain that is made of it, whatever a step, an extrapolation or a lift of zeros has done to them.
+    A chain is immutable: solvers create a new one with one factor changed. Fixed entries of Z_1 keep their values in
+    every chain derived from it, even after a step, an extrapolation or a lift of zeros.
     """
 
     factors: tuple[Array, ...]
@@ -55,16 +55,16 @@ class Chain:
         return replace(self, factors=self.factors[: layer + 1], theta=self.theta[: layer + 1])
 
     def fixed_of(self, layer: int) -> FixedEntries | None:
-        """The fixed entries of a factor; None where all of it is learned."""
+        """The fixed entries of a factor; None if all entries are learned."""
         return self.fixed if layer == 0 else None
 
     def at_learned_entries(self, layer: int, array: Array, first: int = 0) -> Array:
-        """An array of the shape of a factor, or of its rows from some one on, with zeros where the factor is fixed."""
+        """An array of the shape of a factor, or of its rows from `first` on, with zeros at fixed entries."""
         fixed = self.fixed_of(layer)
         return array if fixed is None else fixed.at_learned(array, first)
 
     def learned_part(self, layer: int) -> Array:
-        """Z_l with zeros at its fixed entries, which penalties skip."""
+        """Z_l with zeros at its fixed entries, which penalties ignore."""
         return self.at_learned_entries(layer, self.factors[layer])
 
     def smoothed(self, layer: int) -> Array:
@@ -150,15 +150,15 @@ class Statistics:
     joint: Mapping[object, Array] = field(default_factory=dict)
 
     def weighted(self, weight: float) -> "Statistics":
-        """Times a weight."""
+        """Return these statistics times a weight."""
         return Statistics(weight * self.M, weight * self.K, weight * self.code_sums, weight * self.sqnorm)
 
     def seen_below(self, W: Array) -> "Statistics":
-        """Those of the codes H W."""
+        """Return the statistics of the codes H W."""
         return Statistics(W.T @ self.M, W.T @ self.K @ W, W.T @ self.code_sums, self.sqnorm)
 
     def plus(self, other: "Statistics") -> "Statistics":
-        """Those of both, as if they were of different rows."""
+        """Return the sum of both statistics, as for different rows."""
         return Statistics(
             self.M + other.M, self.K + other.K, self.code_sums + other.code_sums, self.sqnorm + other.sqnorm
         )

@@ -1,4 +1,4 @@
-"""Entries of the lowest factor that are known and stay: the components that a user has fixed."""
+"""Fixed entries of the lowest factor: the components that a user has fixed."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +10,7 @@ from deepnmf.arrays import Array
 
 
 class FreeBlock(NamedTuple):
-    """Rows and columns of Z_1 that are learned: the same rows in each of the columns."""
+    """A block of learned entries of Z_1: the same rows in each of the columns."""
 
     rows: Array
     columns: Array
@@ -23,7 +23,7 @@ class FreeBlock(NamedTuple):
 
 @dataclass(frozen=True)
 class FixedEntries:
-    """The first rows of Z_1 as far as they are fixed; NaN is an entry that is learned."""
+    """The fixed entries of the first rows of Z_1; NaN marks learned entries."""
 
     values: Array
 
@@ -34,11 +34,11 @@ class FixedEntries:
 
     @cached_property
     def have_scale(self) -> Array:
-        """Whether the fixed entries of a row give it a scale: zeros alone have none."""
+        """Whether the fixed entries of a row determine its scale: zeros alone do not."""
         return np.any(np.nan_to_num(self.values) != 0, axis=1)
 
     def put_into(self, Z: Array) -> Array:
-        """Z with the fixed entries; Z itself if it has them."""
+        """Z with the fixed entries inserted; Z itself if it has them already."""
         rows, values = Z[: len(self.values)], self.values.astype(Z.dtype, copy=False)
         if np.array_equal(rows[self.known], values[self.known]):
             return Z
@@ -51,21 +51,21 @@ class FixedEntries:
         return mask
 
     def at_learned(self, array: Array, first: int = 0) -> Array:
-        """An array of the shape of Z_1, or of its rows from some one on, with zeros at the fixed entries."""
+        """An array of the shape of Z_1, or of its rows from `first` on, with zeros at the fixed entries."""
         array, known = array.copy(), self.known[first : first + len(array)]
         array[: len(known)][known] = 0
         return array
 
     def rescaled(self, scale: Array) -> "FixedEntries":
-        """The same entries of rows that are multiplied by numbers."""
+        """The fixed entries after each row is multiplied by a number."""
         return FixedEntries(scale[: len(self.values), None] * self.values)
 
     def fills(self, n_rows: int) -> bool:
-        """Whether nothing of a Z_1 with so many rows is learned."""
+        """Whether all entries of a Z_1 with `n_rows` rows are fixed."""
         return len(self.values) == n_rows and bool(self.known.all())
 
     def free_blocks(self, n_rows: int) -> list[FreeBlock]:
-        """What is learned of Z_1, as blocks: columns with the same fixed rows are a problem of the others."""
+        """The learned entries of Z_1 as blocks: columns with the same fixed rows form one problem."""
         others = np.arange(len(self.values), n_rows)
         patterns, places = np.unique(self.known, axis=1, return_inverse=True)
         blocks = []

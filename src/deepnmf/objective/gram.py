@@ -13,10 +13,10 @@ import numpy as np
 
 from deepnmf.arrays import Array
 
-FEW_ROWS = 128  # for at most so many rows, passes over a formed matrix are always cheaper than two thin products
-# Relative to the largest norm: smaller ones are rounding, and a division by their squares may overflow.
+FEW_ROWS = 128  # up to this number of rows, products with a formed matrix are always cheaper than two thin products
+# Relative to the largest norm: smaller norms are rounding errors, and a division by their squares may overflow.
 NEGLIGIBLE_NORM = 1e-15
-# The power iteration's limit of steps, and the relative change at which it ends.
+# The limit of steps of the power iteration, and the relative change at which it ends.
 POWER_STEPS, POWER_TOLERANCE = 30, 1e-2
 
 
@@ -79,7 +79,7 @@ class LeftGram(Gram):
 
     @abstractmethod
     def of_rows(self, rows: Array) -> "LeftGram":
-        """The operator of some rows alone, with the others at zero."""
+        """The operator restricted to some rows, with the others at zero."""
 
 
 class FormedGram(LeftGram):
@@ -157,7 +157,7 @@ def without_negligible_curvature(gram: Array, largest: float) -> Array:
 def left_gram(A: Array | None, K: Array, added: Array | None = None) -> LeftGram:
     """AᵀKA, formed unless the layer is so much wider than the top one that two thin products are cheaper.
 
-    What penalties have `added` is a full matrix, so that the sum is always formed.
+    The matrix `added` by penalties is full, so that the sum is always formed.
     """
     if A is not None and added is None and left_cost(*A.shape) < A.shape[1] ** 2:
         return FactoredGram(A, K)
@@ -204,7 +204,7 @@ class _FormedProduct:
         return self._matrix[rows] @ self._Z
 
     def update(self, rows: slice, change: Array) -> None:
-        """Nothing to update: the rows are computed from Z when they are asked for."""
+        """Update nothing, because the rows are computed from Z when they are needed."""
 
 
 class _FactoredProduct:

@@ -1,4 +1,4 @@
-"""Graph penalties: what samples that belong together pull each other's codes to."""
+"""Graph penalties, which attract the codes of connected samples to each other."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,11 +16,11 @@ FINENESS = np.sqrt(2)  # curvatures are rounded up to powers of it, so that many
 HAIR = 1e-9
 
 
-@dataclass(frozen=True, eq=False)  # it is the key of its own statistic
+@dataclass(frozen=True, eq=False)  # hashed by identity, because it is the key of its statistic
 class GraphPenalty(Penalty):
-    """½ λ Tr(H̃_lᵀ L H̃_l), H̃_l = H A_l the chain's own codes of layer l, its features counted at unit norm.
+    """½ λ Tr(H̃_lᵀ L H̃_l) with the chain's own codes H̃_l = H A_l of layer l, for features of unit norm.
 
-    Otherwise the codes would shrink and the features grow until the penalty is nothing. Written for any scale it is
+    Without the unit norm, codes would shrink and features grow until the penalty vanishes. Written for any scale, it is
     ½ λ <S, HᵀLH> with S = A_l diag(‖C_l[k]‖²) A_lᵀ, quadratic in the codes and in each factor.
     """
 
@@ -30,7 +30,7 @@ class GraphPenalty(Penalty):
     joins_samples = True
 
     def of_layer(self, layer: int) -> Sequence[Penalty]:
-        """The same graph in a fit of its own layer alone."""
+        """The same graph in a fit of its layer alone."""
         return (replace(self, layer=0),) if layer == self.layer else ()
 
     def metric(self, chain: Chain) -> Array:
@@ -44,7 +44,7 @@ class GraphPenalty(Penalty):
         return 0.5 * self.weight * inner(self.metric(chain), stats.joint[self])
 
     def on_factor(self, chain: Chain, layer: int, stats: Statistics) -> FactorTerms:
-        """A price on the norms of the features that the factor is part of, or on those it leads down to."""
+        """The penalty on the norms of the features above or below the factor."""
         _check_plain(chain)
         T = stats.joint[self]
         if self.layer == chain.depth - 1:
@@ -60,7 +60,7 @@ class GraphPenalty(Penalty):
 
 def _check_plain(chain: Chain) -> None:
     if any(chain.theta):
-        raise ValueError("A graph penalty counts features as they are, and smoothing lies between: theta must be 0.")
+        raise ValueError("theta must be 0: a graph penalty supports no smoothing between codes and features.")
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Graphs:
         return tuple(penalty.graph.product(H) for penalty in self.penalties)
 
     def joint(self, sums: Sequence[Array]) -> dict[object, Array]:
-        """The statistics T = HᵀLH by their penalties; symmetric but for rounding."""
+        """The statistics T = HᵀLH by their penalties, symmetrized against rounding."""
         return {penalty: (T + T.T) / 2 for penalty, T in zip(self.penalties, sums, strict=True)}
 
     def metrics(self, chain: Chain) -> list[Array]:
@@ -103,7 +103,7 @@ class Graphs:
 
     @cached_property
     def _groups(self) -> tuple[Array, Array]:
-        """Each row's group, and the groups' curvatures, one column a graph."""
+        """The group of each row, and the curvatures of the groups, one column per graph."""
         each = np.column_stack([_rounded_up(penalty.graph.curvature) for penalty in self.penalties])
         curvatures, groups = np.unique(each, axis=0, return_inverse=True)
         return groups.ravel(), curvatures
@@ -115,7 +115,7 @@ def _above(chain: Chain, layer: int) -> Array:
 
 
 def _path(chain: Chain, low: int, high: int) -> Array:
-    """The product of `factors[low:high]`, the highest first; the identity where there are none."""
+    """The product of `factors[low:high]`, the highest first; the identity if there are none."""
     product = np.eye(len(chain.factors[high - 1]))
     for between in range(high - 1, low - 1, -1):
         product = product @ chain.factors[between]
@@ -128,7 +128,7 @@ def _square_norms(chain: Chain, layer: int) -> Array:
 
 
 def _rounded_up(curvature: Array) -> Array:
-    """To powers of the fineness, and a hair more, so that rounding never leaves them below."""
+    """Round curvatures up to powers of the fineness, with a margin for rounding errors."""
     positive = curvature > 0
     exponents = np.log(curvature, where=positive, out=np.zeros_like(curvature)) / np.log(FINENESS)
     return np.where(positive, (1 + HAIR) * FINENESS ** np.ceil(exponents - HAIR), 0.0)

@@ -2,8 +2,8 @@
 
 A graph is given by its Laplacian L. It couples samples of different blocks, so the problem of the codes uses a
 majorizer: with L ⪯ diag(d), ½ Tr(HᵀLH) is at most its tangent at the codes of the last sweep plus
-½ Σ_i d_i ‖h_i - last h_i‖². The rows are then independent problems again, and a step that lowers all of them lowers the
-penalty too.
+½ Σ_i d_i ‖h_i - last h_i‖². The problems of the rows are then independent again, and a step that lowers all of them
+also lowers the penalty.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Guides: features of a layer are pulled towards targets, and not fixed."""
+"""Guides: penalties that attract features of a layer to targets."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,20 +16,21 @@ from deepnmf.objective.quadratic import FactorTerms
 class Guide(Penalty):
     """½ ω ‖C_l[j, :] - t_j‖² for some features of a layer in input space, over the entries that have a target.
 
-    As if each target were a row of data whose code at this layer is known, ω times: quadratic in every factor up to
-    the layer. Entries without a target (NaN) are filled in by the features as they are, which majorizes it. Under
-    another divergence d it is ω d(t_j | C_l[j, :]), and sums over rows are all that factors need to know of it.
+    It equals the loss of an additional row of data with weight ω for each target, whose code at this layer is known,
+    and is quadratic in every factor up to the layer. Entries without a target (NaN) are filled in by the current
+    features, which gives a majorizer. For another divergence d it is ω d(t_j | C_l[j, :]), and the problems of the
+    factors depend only on sums over these rows.
     """
 
     layer: int
     rows: Array  # j
-    targets: Array  # t_j at unit norm, for counts with a sum of one; NaN where there is none
+    targets: Array  # t_j with unit norm, for counts with unit sum; NaN where there is no target
     weight: float  # ω
     divergence: Divergence = SQUARED_ERROR
 
     @classmethod
     def of(cls, layer: int, targets: Array, weight: float, divergence: Divergence = SQUARED_ERROR) -> "Guide":
-        """Of the first features of a layer, with targets of any size; those without any entry have no guide."""
+        """Guide the first features of a layer, with targets of any size; targets without any entry are ignored."""
         rows = np.flatnonzero(~np.isnan(targets).all(axis=1))
         targets = targets[rows]
         if divergence.is_squared_error:
@@ -44,14 +45,14 @@ class Guide(Penalty):
         return ~np.isnan(self.targets)
 
     def statistics(self, chain: Chain) -> Statistics:
-        """Those of the rows of data that the targets stand for, at their layer."""
+        """The statistics of the additional rows of data at the layer of the targets."""
         filled, size = self._filled(chain), len(chain.factors[self.layer])
         codes = np.eye(size)[self.rows]
         M, K = self.weight * (codes.T @ filled), self.weight * (codes.T @ codes)
         return Statistics(M, K, self.weight * codes.sum(axis=0), self.weight * float(np.vdot(filled, filled)))
 
     def on_factor(self, chain: Chain, layer: int, stats: Statistics) -> FactorTerms:
-        """With C_l[rows] = P Z_i B_i, ½ ω <PᵀP Z BBᵀ, Z> - ω <PᵀTBᵀ, Z>."""
+        """The terms ½ ω <PᵀP Z BBᵀ, Z> - ω <PᵀTBᵀ, Z>, with C_l[rows] = P Z_i B_i."""
         if layer > self.layer:
             return FactorTerms()
         path, filled = self._path(chain, layer), self._filled(chain)
@@ -65,7 +66,7 @@ class Guide(Penalty):
         return self.weight * self.divergence.value(self.targets[there], features[there])
 
     def powers(self, chain: Chain) -> tuple[Array, Array]:
-        """What the rows of data that the targets stand for pull and push at features, see `Divergence.powers`."""
+        """The powers of the additional rows of data, see `Divergence.powers`."""
         model = np.maximum(self._features(chain), self.divergence.epsilon)
         pull, push = self.divergence.powers(np.nan_to_num(self.targets), model, self.known.astype(float))
         codes = self.weight * np.eye(len(chain.factors[self.layer]))[self.rows]

@@ -1,8 +1,8 @@
 """The losses of a layer that explains the codes below it, as in `DeepNMF`.
 
 A hierarchy minimizes d(X | H_1 Z_1) + Σ_{l>1} λ_l d_l(H_{l-1} | H_l Z_l + ε), where d_l is the Kullback-Leibler
-divergence or half the squared error. Codes have a root mean square of about one, and ε keeps the loss finite where a
-layer predicts nothing.
+divergence or half the squared error. Codes have a root mean square of about one, and ε keeps the loss finite where the
+prediction of a layer is zero.
 """
 
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from deepnmf.row_weights import by_weights
 
 
 def counted_fit(V: Array, H: Array, Z: Array, weights: Array | None = None) -> tuple[float, tuple[Array, ...]]:
-    """KL(V | H Z + ε), and HᵀD(V/(H Z + ε)): times Z, the part of V that each entry of Z is expected to have carried.
+    """KL(V | H Z + ε), and HᵀD(V/(H Z + ε)), which times Z gives the expected counts of each entry of Z.
 
     D are weights of rows, if there are some.
 

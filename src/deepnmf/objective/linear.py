@@ -13,7 +13,7 @@ from deepnmf.objective.quadratic import FactorTerms, Quadratic, inner
 
 @dataclass(frozen=True)
 class Objective(Penalized):
-    """½‖X - H D‖² + penalties, D the chain's decoder, seen through the statistics alone."""
+    """½‖X - H D‖² + penalties with the decoder D of the chain, as a function of the statistics."""
 
     penalties: tuple[Penalty, ...] = ()
 
@@ -29,7 +29,7 @@ class Objective(Penalized):
         return fit + sum(penalty.value(chain, stats) for penalty in self.penalties)
 
     def factor_terms(self, chain: Chain, layer: int, stats: Statistics) -> FactorTerms:
-        """The penalties' shares of a factor's problem, added up."""
+        """The sum of the terms that penalties add to the problem of a factor."""
         return FactorTerms.sum_of([penalty.on_factor(chain, layer, stats) for penalty in self.penalties])
 
     def block(self, chain: Chain, layer: int, stats: Statistics, n_steps: int) -> Quadratic:

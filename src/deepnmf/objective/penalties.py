@@ -1,12 +1,12 @@
-"""Penalties add to the quadratics of the blocks; no solver knows their names.
+"""Penalties. They add terms to the quadratic problems of the blocks; solvers do not depend on particular penalties.
 
-A penalty answers what it adds to the codes' problem, what it adds to a factor's problem, and its value. What it may
-need of the codes is in the statistics, so that none of them looks at a sample; a penalty that joins samples adds a
-statistic of its own (see `deepnmf.objective.graph_penalties`). What has no place in a model is refused in a
-sentence, never ignored. Entries of a factor that are fixed have no price.
+A penalty returns the terms that it adds to the problem of the codes and to the problem of a factor, and its value. All
+that it needs of the codes is in the statistics, so that no penalty accesses samples; a penalty that couples samples
+adds its own statistic (see `deepnmf.objective.graph_penalties`). A penalty that a model does not support is refused
+with an error, never ignored. Penalties ignore the fixed entries of a factor.
 
-A model states its penalties by its parameters alone. Before a fit they are resolved (weights of every layer, graphs of
-the samples), and their weights are brought into the units of the data, or measured at the start of the fit.
+The penalties of a model depend on its parameters only. Before a fit they are resolved (weights of every layer, graphs
+of the samples), and their weights are converted to the units of the data, or measured at the start of the fit.
 """
 
 from abc import ABC, abstractmethod
@@ -21,12 +21,12 @@ from deepnmf.checks import per_layer
 from deepnmf.objective.chain import Chain, Statistics
 from deepnmf.objective.quadratic import FactorTerms, KroneckerTerm
 
-HEAVIEST = 2.0**100  # a weight beside which the fit is lost in rounding
+HEAVIEST = 2.0**100  # with a larger weight, the loss would be lost in rounding errors
 
 
 @dataclass(frozen=True)
 class CodePenalty:
-    """What penalties add to a row of codes: ½ h P hᵀ + l1 Σ h."""
+    """The terms that penalties add to the problem of a row of codes: ½ h P hᵀ + l1 Σ h."""
 
     gram: Array
     l1: float = 0.0
@@ -34,84 +34,84 @@ class CodePenalty:
 
 @dataclass(frozen=True)
 class Known:
-    """The data of a fit in its units, and what is known of the samples beside them."""
+    """The data of a fit in its units, and additional knowledge about samples and components."""
 
     X: Matrix
-    n_rows: float  # the sum of their weights where these have some
+    n_rows: float  # the sum of the row weights, if there are any
     labels: Any = None
     graph: Matrix | None = None
     groups: Any = None
-    fixed: Array | None = None  # known components, NaN where an entry is learned
-    guides: Sequence[Array | None] = ()  # targets for features of each layer, the lowest first; NaN is none
+    fixed: Array | None = None  # known components; NaN marks learned entries
+    guides: Sequence[Array | None] = ()  # targets for features of each layer, the lowest first; NaN is no target
     guide_weight: float = 0.0
 
 
 class UnresolvedPenalty(ABC):
-    """A penalty as a model states it, before there is data."""
+    """A penalty of a model before the data are known."""
 
-    joins_samples = False  # whether rows of codes meet in it
-    streams = True  # whether rows that are read block by block are enough to resolve it
+    joins_samples = False  # whether it couples rows of codes
+    streams = True  # whether it can be resolved if X is read in blocks
 
     @property
     def has_units(self) -> bool:
-        """Whether data in other units have the same penalty with another weight."""
+        """Whether a change of the units of the data only changes the weight of the penalty."""
         return True
 
     @abstractmethod
     def resolved(self, known: Known, depth: int) -> Sequence["Penalty"]:
-        """The penalties of a chain of so many layers."""
+        """The penalties of a chain with `depth` layers."""
 
 
 class Penalty(UnresolvedPenalty):
-    """A term of the objective beside the fit; unless it says otherwise, it adds nothing to a problem."""
+    """A term that is added to the loss; by default it adds nothing to the problems of codes and factors."""
 
     is_relative = False  # whether its weights are shares of ½‖X‖², measured at the start of a fit
 
     def resolved(self, known: Known, depth: int) -> Sequence["Penalty"]:
-        """The penalty itself, with a weight for each layer; none if it weighs nothing."""
+        """The penalty itself, with a weight for each layer; nothing if all weights are zero."""
         return (self,)
 
     def of_layer(self, layer: int) -> Sequence["Penalty"]:
-        """Its share in the pre-training of one layer; none unless it says otherwise."""
+        """The penalties in the pre-training of one layer, by default none."""
         return ()
 
     def below_activation(self) -> "Penalty":
-        """Its form in a chain with an activation between the layers."""
+        """The form of the penalty in a chain with an activation between the layers."""
         return self
 
     def in_units(self, unit: float, degree: float) -> "Penalty":
-        """The same penalty for data divided by `unit` and a loss of some degree."""
+        """The same penalty for data divided by `unit` and a loss of degree `degree`."""
         return self
 
     def units(self, chain: Chain, stats: Statistics) -> tuple[float, ...]:
-        """What its weights are multiplied by, one number a layer, measured at a start."""
+        """The factors of its weights, one per layer, measured at the start of a fit."""
         return ()
 
     def with_units(self, units: Mapping[str, Sequence[float]]) -> "Penalty":
-        """The penalty with its weights multiplied by its own units, which are found by the name of its class."""
+        """The penalty with its weights multiplied by its units, which are found by the name of its class."""
         return self
 
     def on_codes(self, chain: Chain) -> CodePenalty:
-        """Its share of the problem of each row of codes."""
+        """The terms that it adds to the problem of each row of codes."""
         order = len(chain.factors[-1])
         return CodePenalty(np.zeros((order, order)))
 
     def on_factor(self, chain: Chain, layer: int, stats: Statistics) -> FactorTerms:
-        """Its share of a factor's problem; a majorizer where it is not quadratic itself."""
+        """The terms that it adds to the problem of a factor; a majorizer if it is not quadratic."""
         return FactorTerms()
 
     @abstractmethod
     def value(self, chain: Chain, stats: Statistics) -> float:
-        """Its value."""
+        """The value of the penalty."""
 
 
 class Penalized:
-    """What objectives with penalties have in common."""
+    """The base class of objectives with penalties."""
 
     penalties: tuple[Penalty, ...]
 
     def code_penalty(self, chain: Chain) -> CodePenalty:
-        """The penalties' shares of each row's problem, added up; what joins rows is apart."""
+        """The sum of the terms that penalties add to the problem of each row; graphs are separate."""
         order = len(chain.factors[-1])
         shares = [penalty.on_codes(chain) for penalty in self.penalties]
         gram = sum((share.gram for share in shares), start=np.zeros((order, order)))
@@ -120,14 +120,14 @@ class Penalized:
 
 @dataclass(frozen=True)
 class LayerPenalty(Penalty):
-    """A penalty with one weight for all layers, or one a layer, which means the same on any data.
+    """A penalty with one weight for all layers, or one per layer, which means the same on any data.
 
     At a start that was fitted without penalties, with features of unit norm, the term of a layer is its weight times
-    ½‖X‖². No descent from there can lose more than this share.
+    ½‖X‖². Therefore a descent from there cannot increase the loss by more than this share.
     """
 
     weights: float | Sequence[float]
-    parameter: ClassVar[str] = "weights"  # what the user calls them
+    parameter: ClassVar[str] = "weights"  # the name of the user's parameter
     is_relative = True
 
     def resolved(self, known: Known, depth: int) -> Sequence[Self]:
@@ -135,7 +135,7 @@ class LayerPenalty(Penalty):
         return (replace(self, weights=weights),) if any(weights) else ()
 
     def on_lower_codes(self, layer: int) -> Self:
-        """The same penalty on the codes of one layer, which are a problem of their own."""
+        """The same penalty on the codes of one lower layer, which are a separate problem."""
         return replace(self, weights=(self._of(layer),))
 
     @abstractmethod
@@ -162,7 +162,7 @@ class LayerPenalty(Penalty):
 
 @dataclass(frozen=True)
 class SquaredL1Features(LayerPenalty):
-    """½ Σ_l μ_l Σ_j ‖Z_l[j, :]‖₁²: sparse factors; needs a partner that holds the codes."""
+    """½ Σ_l μ_l Σ_j ‖Z_l[j, :]‖₁², for sparse factors; it needs another penalty that limits the codes."""
 
     parameter = "feature_penalty"
 
@@ -175,10 +175,10 @@ class SquaredL1Features(LayerPenalty):
 
 @dataclass(frozen=True)
 class UnitScaleSquaredL1Features(SquaredL1Features):
-    """The same, alone: the codes' columns count as if they had unit norm.
+    """The same without another penalty: it is evaluated as if the columns of the codes had unit norm.
 
-    Nothing else would stop the factors from shrinking while the codes grow. Written for any scale,
-    the top term is ½ μ_m Σ_k ‖H[:, k]‖² ‖Z_m[k, :]‖₁², quadratic in the codes and in Z_m.
+    Otherwise the factors would shrink while the codes grow. Written for any scale, the term of the top layer is
+    ½ μ_m Σ_k ‖H[:, k]‖² ‖Z_m[k, :]‖₁², quadratic in the codes and in Z_m.
     """
 
     def on_codes(self, chain: Chain) -> CodePenalty:
@@ -199,13 +199,13 @@ class UnitScaleSquaredL1Features(SquaredL1Features):
 
 @dataclass(frozen=True)
 class TopCodesPenalty(LayerPenalty):
-    """A penalty on the codes of the top layer, λ times a term; weights of lower layers do not count in it."""
+    """A penalty on the codes of the top layer, λ times a term; it does not use the weights of lower layers."""
 
     parameter = "code_penalty"
 
     @abstractmethod
     def term(self, chain: Chain, stats: Statistics) -> float:
-        """Its value with a weight of one."""
+        """The value with a weight of one."""
 
     def terms(self, chain: Chain, stats: Statistics) -> list[float]:
         return [self.term(chain, stats)] * chain.depth
@@ -216,7 +216,7 @@ class TopCodesPenalty(LayerPenalty):
 
 @dataclass(frozen=True)
 class SquaredL1Codes(TopCodesPenalty):
-    """½ λ Σ_i ‖H[i, :]‖₁²: few features a sample; needs a partner that holds the factors."""
+    """½ λ Σ_i ‖H[i, :]‖₁², for few features per sample; it needs another penalty that limits the factors."""
 
     def on_codes(self, chain: Chain) -> CodePenalty:
         order = len(chain.factors[-1])
@@ -228,7 +228,7 @@ class SquaredL1Codes(TopCodesPenalty):
 
 @dataclass(frozen=True)
 class RidgeCodes(TopCodesPenalty):
-    """½ λ ‖H‖²: smooth codes."""
+    """½ λ ‖H‖², for smooth codes."""
 
     def on_codes(self, chain: Chain) -> CodePenalty:
         return CodePenalty(self._top * np.eye(len(chain.factors[-1])))
@@ -239,9 +239,9 @@ class RidgeCodes(TopCodesPenalty):
 
 @dataclass(frozen=True)
 class UnitScaleSquaredL1Codes(TopCodesPenalty):
-    """The first one alone: features count as if they had unit norm, ½ λ cᵀKc with c_k = ‖(S_m C_m)[k, :]‖.
+    """`SquaredL1Codes` without another penalty, for features of unit norm: ½ λ cᵀKc with c_k = ‖(S_m C_m)[k, :]‖.
 
-    In a factor it is majorized by K + λ diag((Kc)/c), exact at the current one.
+    In the problem of a factor it is majorized by K + λ diag((Kc)/c), which is exact at the current factor.
     """
 
     def below_activation(self) -> "Penalty":
@@ -263,7 +263,7 @@ class UnitScaleSquaredL1Codes(TopCodesPenalty):
         return 0.5 * float(c @ stats.K @ c)
 
     def terms(self, chain: Chain, stats: Statistics) -> list[float]:
-        """On lower layers, of the codes that the chain has there, H A_l: codes of their own are solved for later."""
+        """On lower layers, the terms of the chain's own codes H A_l; separate codes are computed later."""
         found = []
         for layer in range(chain.depth):
             A, upto = chain.above(layer), slice(layer + 1)
@@ -277,10 +277,10 @@ class UnitScaleSquaredL1Codes(TopCodesPenalty):
 
 @dataclass(frozen=True)
 class TopScaleSquaredL1Codes(UnitScaleSquaredL1Codes):
-    """The same below an activation, where only the rows of Z_m trade scale with the codes, c_k = ‖Z_m[k, :]‖.
+    """The same for a chain with an activation, where codes exchange scale only with the rows of Z_m: c_k = ‖Z_m[k, :]‖.
 
-    Shrinking all that enters the activation while the factors below it grow would be free: they are held
-    by ½ λ_l ‖Z_l‖², l < m, which no paper has.
+    The input of the activation could shrink while the factors below it grow. This is prevented by ½ λ_l ‖Z_l‖², l < m,
+    a term that is in no paper.
     """
 
     def on_factor(self, chain: Chain, layer: int, stats: Statistics) -> FactorTerms:
@@ -300,7 +300,7 @@ class TopScaleSquaredL1Codes(UnitScaleSquaredL1Codes):
 
 @dataclass(frozen=True)
 class ElasticNetPerEntry(UnresolvedPenalty):
-    """The penalties of scikit-learn's NMF: its parameters are prices per entry of X."""
+    """The penalties of scikit-learn's NMF, whose weights are per entry of X."""
 
     alpha_W: float
     alpha_H: float
@@ -322,7 +322,7 @@ class ElasticNet(Penalty):
     factor_l2: float
 
     def in_units(self, unit: float, degree: float) -> "ElasticNet":
-        """H and Z are divided by the square root of the unit each, the objective by its power of the loss's degree."""
+        """H and Z are each divided by the square root of the unit, the objective by the unit to the power `degree`."""
         l1, l2 = 0.5 - degree, 1 - degree
         return ElasticNet(
             weight_in_units(self.codes_l1, l1, unit, "alpha_W"),
@@ -347,11 +347,11 @@ class ElasticNet(Penalty):
 
 
 def weight_in_units(weight: float, power: float, unit: float, name: str) -> float:
-    """A penalty's weight times unit^power, the same penalty of data divided by a unit; `name` is the parameter's."""
+    """The weight of a penalty for data divided by a unit, weight times unit^power; `name` is that of the parameter."""
     own = weight if unit == 1 else weight * unit**power
     if unit != 1 and own > HEAVIEST:
         raise ValueError(
-            f"{name} is {weight:g}, and beside entries of X of about {unit:.1e} nothing else would count: "
-            f"scale X, or lower {name}."
+            f"{name} is {weight:g}, which is too large for entries of X of about {unit:.1e}: scale X, or use a smaller "
+            f"{name}."
         )
     return own

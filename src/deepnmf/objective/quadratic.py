@@ -13,7 +13,7 @@ from deepnmf.objective.gram import Gram, LeftGram
 
 
 class KroneckerTerm(NamedTuple):
-    """½<left Z right, Z>; the identity where there is no right."""
+    """½<left Z right, Z>; `right` is the identity if it is None."""
 
     left: Array
     right: Array | None = None
@@ -23,7 +23,7 @@ class KroneckerTerm(NamedTuple):
         return self.left @ Z if self.right is None else self.left @ Z @ self.right
 
     def diagonal(self, n_columns: int) -> Array:
-        """The diagonal of the Hessian, one number an entry of Z."""
+        """The diagonal of the Hessian, one number per entry of Z."""
         return np.outer(np.diag(self.left), np.ones(n_columns) if self.right is None else np.diag(self.right))
 
     @property
@@ -35,10 +35,10 @@ class KroneckerTerm(NamedTuple):
 
 @dataclass(frozen=True)
 class FactorTerms:
-    """What penalties add to the problem of a factor Z_l, X ≈ H A Z_l B.
+    """The terms that penalties add to the problem of a factor Z_l in X ≈ H A Z_l B.
 
-    ½ ridge ‖Z‖² + ½ Σ_k row_sums_k (Σ_j Z_kj)² + Σ ½<left Z right, Z> + l1 Σ Z - <linear, Z>, and what counts features
-    in input space: `top_gram` joins K = HᵀH in ½<AᵀKA Z BBᵀ, Z>, and `gram` joins AᵀKA there.
+    They are ½ ridge ‖Z‖² + ½ Σ_k row_sums_k (Σ_j Z_kj)² + Σ ½<left Z right, Z> + l1 Σ Z - <linear, Z>. For penalties on
+    features in input space, `top_gram` is added to K = HᵀH in ½<AᵀKA Z BBᵀ, Z>, and `gram` is added to AᵀKA there.
     """
 
     top_gram: Array | None = None
@@ -51,7 +51,7 @@ class FactorTerms:
 
     @classmethod
     def sum_of(cls, terms: Sequence["FactorTerms"]) -> "FactorTerms":
-        """The terms of several penalties."""
+        """The sum of the terms of several penalties."""
         return cls(
             top_gram=_sum([term.top_gram for term in terms]),
             gram=_sum([term.gram for term in terms]),
@@ -72,7 +72,7 @@ class FactorTerms:
         return product
 
     def diagonal(self, shape: tuple[int, ...]) -> Array:
-        """The diagonal of that Hessian, one number an entry of Z."""
+        """The diagonal of that Hessian, one number per entry of Z."""
         diagonal = np.full(shape, self.ridge)
         for term in self.kronecker:
             diagonal += term.diagonal(shape[1])
@@ -131,10 +131,10 @@ class Quadratic:
         return Quadratic(self.left, self.linear[:, columns], ridge=self.ridge)
 
     def of_block(self, block: FreeBlock, Z: Array, fixed: FixedEntries) -> "Quadratic":
-        """The problem of a block of the entries of Z_1 that are learned, with all others as they are.
+        """The problem of a block of learned entries of Z_1, with all other entries fixed.
 
-        Rows that are fixed take their part of the target. Nothing but sums of rows couples columns of Z_1, and only
-        learned entries count in these.
+        The contribution of fixed rows is subtracted from the target. Columns of Z_1 are coupled only by sums of rows,
+        which contain learned entries only.
         """
         rows, columns = block
         around = Z[:, columns].copy()

@@ -51,8 +51,8 @@ def plot_components(
     image_shape : (int, int) or (int, int, 3), optional
         Height and width of a feature as a picture, stored row by row; with 3, each pixel has red, green and blue.
     feature_names : sequence of str, optional
-        Names of the input features, of which the heaviest are shown; by default the columns of the data frame of the
-        fit. Without names and shape, features are curves over the input features.
+        Names of the input features; those with the largest weights are shown. The default is the column names of the
+        data frame of the fit. Without names and shape, features are drawn as curves over the input features.
     max_features : int, default=40
         A larger layer shows only its strongest features, in the order of the model. The strength is the norm of the
         feature, times its mean weight in the codes if the model has them.
@@ -127,7 +127,7 @@ def _title(layer: int, features: Array, n_shown: int) -> str:
 
 
 def _remark(features: Array, n_shown: int) -> str:
-    """Return how many features are shown, and how many are zero, which the pictures do not tell."""
+    """Return how many features are shown, and how many are zero."""
     n_zero = int(np.sum(~features.any(axis=1)))
     selection = [f"{n_shown} strongest shown"] if n_shown < len(features) else []
     zeros = [f"{n_zero} zero"] if n_zero else []

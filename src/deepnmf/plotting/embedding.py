@@ -45,14 +45,14 @@ def _tsne(codes: Array) -> Array:
 
     start = _principal(codes)
     start *= 1e-4 / (start[:, 0].std() or 1.0)
-    # One thread, since several threads add in a different order each time, which changes the map.
+    # One thread, because several threads add in a different order each time, which changes the map.
     with threadpool_limits(1):
         tsne = TSNE(init=start, random_state=0, angle=0.7, max_iter=TSNE_ITERATIONS)
         return np.asarray(tsne.fit_transform(codes))
 
 
 def _placed(codes: Array, landmarks: Array, points: Array) -> Array:
-    """Return a mean of the points of the nearest landmarks for each row, the nearer the heavier.
+    """Return for each row a weighted mean of the points of its nearest landmarks.
 
     Weights are the inverse fourth powers of the distances: a landmark lies on its own point, and a row between two
     groups is drawn to the nearer one instead of into the gap.

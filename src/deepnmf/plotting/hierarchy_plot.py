@@ -39,9 +39,9 @@ def plot_hierarchy(
 ) -> "Figure":
     """Plot the hierarchy: the strongest features of the top layer above, the features that they are made of below.
 
-    A line is as wide as the share of a part in its whole, ``abs(Z[j, i])`` times what part i adds to the data; parts of
-    less than 5 % are left out. Each feature has its own scale, from zero to its largest magnitude. Features are
-    numbered from 1.
+    The width of a line is proportional to the share of a part in its whole, ``abs(Z[j, i])`` times the norm of part i
+    in input space; parts of less than 5 % are omitted. Each feature has its own scale, from zero to its largest
+    magnitude. Features are numbered from 1.
 
     Parameters
     ----------
@@ -49,10 +49,10 @@ def plot_hierarchy(
     image_shape : (int, int) or (int, int, 3), optional
         Height and width of a feature as a picture, stored row by row; with 3, each pixel has red, green and blue.
     feature_names : sequence of str, optional
-        Names of the input features, of which the heaviest are shown; by default the columns of the data frame of the
-        fit. Without names and shape, features are curves over the input features.
+        Names of the input features; those with the largest weights are shown. The default is the column names of the
+        data frame of the fit. Without names and shape, features are drawn as curves over the input features.
     max_features : int, default=8
-        The number of features of the top layer; lower layers have at most twice as many, or as many if they are words.
+        Number of features of the top layer; lower layers show at most twice as many, or as many if they are words.
 
     Returns
     -------

@@ -62,7 +62,7 @@ def cluster_groups(codes: Array, n_clusters: int) -> Groups:
 
 
 def kmeans_clusters(codes: Array, n_clusters: int) -> Array:
-    """Return the k-means clusters, computed on one thread, since threads would mostly wait for each other."""
+    """Return the k-means clusters, computed on one thread, because threads would mostly wait for each other."""
     from sklearn.cluster import KMeans  # noqa: PLC0415 - so that importing deepnmf is fast
 
     with threadpool_limits(1), warnings.catch_warnings():

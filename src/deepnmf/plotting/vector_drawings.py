@@ -1,4 +1,4 @@
-"""Drawings of one vector in a cell of a figure: a picture, a curve, or its heaviest words."""
+"""Drawings of one vector in a cell of a figure: a picture, a curve, or the words with the largest weights."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Kinds of columns, by the first rows of a table: numbers, truth values, dates and texts; labels, names and pixels."""
+"""Kinds of columns, by the first rows of a table: numbers, Booleans, dates and texts; labels, names and pixels."""
 
 import re
 from collections import Counter
@@ -43,13 +43,13 @@ class ColumnSample:
 
     @classmethod
     def of(cls, name: str, cells: Sequence[str]) -> "ColumnSample":
-        """Leave out the cells that are missing."""
+        """Remove missing cells."""
         stripped = (cell.strip() for cell in cells)
         return cls(name, tuple(cell for cell in stripped if cell not in MISSING))
 
     @cached_property
     def kind(self) -> ColumnKind:
-        """What most cells are; a column of numbers with some texts is one of numbers, in which texts are mistakes."""
+        """The kind of most cells; a few texts in a column of numbers are mistakes."""
         n_numbers = sum(map(is_number, self.cells))
         if 2 * n_numbers >= len(self.cells):
             return "number"
@@ -65,7 +65,7 @@ class ColumnSample:
 
     @property
     def is_repeated(self) -> bool:
-        """Whether there are a few values that occur again and again, as there are of a label."""
+        """Whether there are a few values that occur many times, as in labels."""
         counts = Counter(self.cells)
         return 2 <= len(counts) <= max(2, min(MOST_CLASSES, len(self.cells) // 3))
 
@@ -101,7 +101,7 @@ def label_like(columns: Sequence[ColumnSample]) -> list[str]:
 
 
 def pixel_shape(names: Sequence[str]) -> tuple[int, int] | None:
-    """Return the height and width of images whose pixels are the columns, by the names of these.
+    """Return the height and width of images whose pixels are the columns, from the names of the columns.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def pixel_shape(names: Sequence[str]) -> tuple[int, int] | None:
 
 
 def are_numbered(names: Sequence[str]) -> bool:
-    """Whether columns are numbered, such as wavelengths, pixels or genes of an array: they are of one kind.
+    """Whether columns are numbered, such as wavelengths, pixels or genes of an array; they then have the same unit.
 
     Examples
     --------

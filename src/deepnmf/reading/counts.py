@@ -10,7 +10,7 @@ from deepnmf.reading.dataset import Dataset
 
 CHUNK = 2**20  # entries checked at a time, so that other data are recognized after the first chunk
 FEWEST_ZEROS = 0.1  # share of the observed entries
-LONG_TAIL = 5  # the largest entry is at least so many times the mean of the entries above 0
+LONG_TAIL = 5  # smallest ratio of the largest entry to the mean of the positive entries
 WHITE_LEVELS = (255, 65535)  # of pixels of 8 and 16 bits
 
 

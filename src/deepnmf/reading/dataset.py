@@ -72,7 +72,7 @@ class Recipe:
     image_shape : (int, int) or None
         Height and width of the images.
     settings : mapping
-        What else the format needs: weights of words, the sample rate, names of columns.
+        Other data that the format needs: weights of words, the sample rate, names of columns.
 
     Examples
     --------
@@ -126,7 +126,7 @@ class Dataset:
     settings : mapping
         See `Recipe`.
     notes : tuple of str
-        Sentences for the user: which columns were left out, and what they could be used for.
+        Sentences for the user: which columns were ignored, and what they could be used for.
 
     Examples
     --------
@@ -160,7 +160,7 @@ class Dataset:
 
 @dataclass(frozen=True)
 class Request:
-    """The arguments of `read`; a reader chooses what is None."""
+    """The arguments of `read`; a reader chooses a default for each None."""
 
     path: Path
     labels: str | None = None

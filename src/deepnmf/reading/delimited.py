@@ -60,7 +60,7 @@ class Layout:
         return self.n_header_lines > 0
 
     def fault(self, row: Sequence[str], line: int, columns: Columns, path: Path) -> ReadingError:
-        """Return an error that says what is wrong with a row."""
+        """Return an error that describes what is wrong with a row."""
         expected = len(self.header)
         if len(row) != expected:
             return ReadingError(
@@ -85,7 +85,7 @@ def rows_of(file: IO[str], delimiter: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _is_data(cells: Sequence[str]) -> bool:
-    """Whether the first line holds numbers; numbers that count the columns are names."""
+    """Whether the first line contains numbers; numbers that count the columns are names."""
     counts = ([str(j) for j in range(begin, begin + len(cells))] for begin in (0, 1))
     return all(map(is_number, cells)) and list(cells) not in counts
 
@@ -116,7 +116,7 @@ def wide_blocks(request: Request, layout: Layout, columns: Columns) -> Iterator[
 
 
 def _numeral(cell: str, place: int, columns: Columns) -> str:
-    """Return a truth value as 0 or 1, other cells as they are."""
+    """Return a Boolean as 0 or 1, other cells unchanged."""
     if place not in columns.booleans:
         return cell
     return {**dict.fromkeys(TRUE, "1"), **dict.fromkeys(FALSE, "0")}.get(cell.strip().lower(), cell)
@@ -147,7 +147,7 @@ ROW_NUMBER = re.compile(r"Row #(\d+)")
 
 
 def read_delimited(request: Request) -> Dataset:
-    """Read a table whose first line holds the names of the features; an empty cell becomes NaN (not observed)."""
+    """Read a table whose first line contains the names of the features; an empty cell becomes NaN (not observed)."""
     layout = Layout.of(request.path)
     columns = Columns.of(layout.header, request, _samples(request.path, layout))
     most_rows, n_columns = _most_rows(request.path, len(layout.header)), len(layout.header)
@@ -191,7 +191,7 @@ def _count_line_ends(block: bytes) -> int:
 
 
 def _blocks(request: Request, layout: Layout, columns: Columns) -> Iterator[Block]:
-    """Yield blocks of rows; columns are named by their indices, since names may occur twice."""
+    """Yield blocks of rows; columns are named by their indices, because names may occur twice."""
     pyarrow, arrow_csv = (
         import_optional("pyarrow", "pyarrow", "tables"),
         import_optional("pyarrow.csv", "pyarrow", "tables"),

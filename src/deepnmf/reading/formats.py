@@ -111,21 +111,21 @@ def read(
         Height and width. Images of a folder are resized to it, by default to 32 x 32 if their sizes differ; rows of a
         file are interpreted as images of this size.
     columns : sequence of str, optional
-        The columns of a table that are features. By default all columns of numbers and truth values (0 and 1) but
-        labels, names and identifiers; columns of dates and texts are left out, see `Dataset.notes`.
+        The columns of a table that are features. By default these are all columns of numbers and Booleans (0 and 1)
+        except labels, names and identifiers; columns of dates and texts are ignored, see `Dataset.notes`.
     drop : sequence of str
-        Columns of a table that are left out.
+        Columns of a table to be ignored.
     stop_words : str, optional
-        Words of texts that are left out: "english", or the path of a text file of words.
+        Words of texts to be ignored: "english", or the path of a text file of words.
     ngrams : int, optional
-        Phrases of up to so many words count as words, too.
+        Phrases of up to `ngrams` words count as words, too.
     like : Recipe, optional
         The recipe of a file read earlier, which determines columns, words, sizes and rates.
     on_bytes : callable, optional
-        ``on_bytes(read, total)``, called while a large table is read.
+        ``on_bytes(read, total)`` is called while a large table is read.
     ask : callable, optional
-        ``ask(question)``, called if a column of numbers looks like labels; it is used as labels if that is true. By
-        default such a column is a feature, with a warning.
+        ``ask(question)`` is called if a column of numbers looks like labels; the column is used as labels if it returns
+        True. By default such a column is a feature, with a warning.
 
     Returns
     -------

@@ -54,7 +54,7 @@ class Group:
         return self._descend(name, Group._followed)
 
     def _descend(self, name: str, step: Any) -> Any:
-        """Follow a path link by link, since HDF5 would also follow it to other files."""
+        """Follow a path link by link, because HDF5 would also follow it to other files."""
         found: Any = Group(self._group.file, self._path) if name.startswith("/") else self
         for part in name.split("/"):
             found = step(found, part.encode()) if part not in ("", ".") else found
@@ -103,7 +103,7 @@ def read_h5ad(request: Request) -> Dataset:
 
 
 def read_h5mu(request: Request) -> Dataset:
-    """Read one modality, which is stored as an AnnData file is: the key names it, or the modality and a layer."""
+    """Read one modality, which has the layout of an AnnData file; the key is the modality, or modality and layer."""
     return _opened(request, ".h5mu", _read_modality)
 
 

@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Header:
-    """What is known of an image before its pixels are decoded."""
+    """The properties of an image that are known before its pixels are decoded."""
 
     path: Path
     shape: tuple[int, int]

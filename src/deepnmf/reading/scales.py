@@ -13,7 +13,7 @@ from deepnmf.reading.column_kinds import are_numbered
 from deepnmf.reading.counts import has_counts
 from deepnmf.reading.dataset import Dataset
 
-MOST_UNITS = 300  # columns; wider tables hold spectra, genes or answers, all of one kind
+MOST_UNITS = 300  # columns; wider tables contain spectra, genes or answers in the same unit
 Divisors = tuple[float, ...]
 
 
@@ -22,7 +22,7 @@ def _unchanged(X: Matrix, _: Divisors) -> Matrix:
 
 
 def _divided(X: Matrix, divisors: Divisors) -> Matrix:
-    """Divide by one number, or each column by its own; 0 divides nothing."""
+    """Divide by one number, or each column by its own number; 0 has no effect."""
     inverse = np.array([1 / divisor if divisor > 0 else 1.0 for divisor in divisors], dtype=X.dtype)
     return sparse.csr_array(X.multiply(inverse)) if sparse.issparse(X) else X * inverse
 
@@ -55,7 +55,7 @@ EARLIER_NAMES = {"unit": "samples"}  # in results of earlier versions
 
 @dataclass(frozen=True)
 class Scaling:
-    """One of `SCALES`, with what it divides by.
+    """One of `SCALES`, with its divisors.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class Scaling:
 def has_different_units(data: Dataset) -> bool:
     """Whether the columns of a table are measurements in different units, by their names and maxima.
 
-    Columns without names, or with numbers for names (pixels, wavelengths), are of one kind, and so are counts, genes,
+    Columns without names, or with numbers for names (pixels, wavelengths), have the same unit, and so do counts, genes,
     and tables of more than 300 columns.
 
     Examples

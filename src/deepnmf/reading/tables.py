@@ -25,7 +25,7 @@ from deepnmf.reading.dataset import (
 )
 
 NUMBERS = ("number", "boolean")  # kinds of columns that are features
-MOST_NAMED = 6  # columns that a sentence names
+MOST_NAMED = 6  # largest number of columns named in a sentence
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Columns:
     features: tuple[int, ...]
     labels: tuple[int, ...] = ()
     names: int | None = None
-    booleans: frozenset[int] = frozenset()  # features that are truth values
+    booleans: frozenset[int] = frozenset()  # features that are Booleans
     notes: Names = ()
 
     @classmethod
@@ -131,7 +131,7 @@ def _place(
 
 
 def _features(columns: Sequence[ColumnSample], request: Request, others: set[int | None]) -> tuple[int, ...]:
-    """Return the columns that may be features: those of the model, those that were asked for, or all others."""
+    """Return the columns that may be features: those of the model, the requested ones, or all others."""
     places = {column.name: j for j, column in enumerate(columns)}
     if request.wanted_features is not None and all(name in places for name in request.wanted_features):
         return tuple(places[name] for name in request.wanted_features)
@@ -152,17 +152,17 @@ def _no_column(name: str, known: Iterable[str], request: Request, option: str) -
 
 
 def _identifier(columns: Sequence[ColumnSample], features: Sequence[int]) -> tuple[int | None, list[str]]:
-    """Return the first column of identifiers, which are names of samples and no measurements."""
+    """Return the first column of identifiers, which are names of samples and not measurements."""
     for j in features:
         if columns[j].is_identifier:
-            return j, [f"Column {columns[j].name!r} identifies the samples, and gives them their names."]
+            return j, [f"Column {columns[j].name!r} identifies the samples and is used for their names."]
     return None, []
 
 
 def _numbers(
     columns: Sequence[ColumnSample], features: Sequence[int], others: set[int | None]
 ) -> tuple[tuple[int, ...], list[str]]:
-    """Return the features that are numbers or truth values, and a sentence about the others."""
+    """Return the features that are numbers or Booleans, and a sentence about the others."""
     candidates = [j for j in features if j not in others]
     kept = tuple(j for j in candidates if columns[j].kind in NUMBERS)
     left = [columns[j] for j in candidates if columns[j].kind not in NUMBERS]
@@ -170,11 +170,11 @@ def _numbers(
         return kept, []
     shown = ", ".join(f"{column.name!r} ({_offer(column)})" for column in left[:MOST_NAMED])
     more = f" and {len(left) - MOST_NAMED} more" if len(left) > MOST_NAMED else ""
-    return kept, [f"Left out, since they are not numbers: {shown}{more}."]
+    return kept, [f"These columns are ignored because they are not numbers: {shown}{more}."]
 
 
 def _offer(column: ColumnSample) -> str:
-    """Say what a column without numbers is, and by which option it could be used."""
+    """Describe a column without numbers, and the option by which it could be used."""
     if column.kind == "date":
         return "dates"
     name = shlex.quote(column.name)
@@ -184,15 +184,15 @@ def _offer(column: ColumnSample) -> str:
 
 
 def _labels_by_question(columns: Sequence[ColumnSample], features: Sequence[int], request: Request) -> tuple[int, ...]:
-    """Ask whether a column of numbers holds the labels; if nobody can be asked, warn that it is used as a feature."""
+    """Ask whether a column of numbers contains the labels; if nobody can be asked, warn that it is a feature."""
     for name in label_like([columns[j] for j in features]):
         place = next(j for j in features if columns[j].name == name)
         if request.ask is not None:
-            if request.ask(f"Column {name!r} has {columns[place].n_different} different numbers. Does it hold labels?"):
+            if request.ask(f"Column {name!r} has {columns[place].n_different} different numbers. Are they labels?"):
                 return (place,)
             continue
         warnings.warn(
-            f"{request.path}: column {name!r} is used as a feature; pass --labels {shlex.quote(name)} if it holds the "
+            f"{request.path}: column {name!r} is used as a feature; pass --labels {shlex.quote(name)} if it contains "
             "labels.",
             UserWarning,
             stacklevel=2,

@@ -23,7 +23,7 @@ from deepnmf.reading.dataset import (
 from deepnmf.reading.folder_files import Files
 
 SUFFIXES = (".txt",)
-SEVERAL = 20  # from this many texts on, words in only one text or in most texts are left out
+SEVERAL = 20  # from this many texts on, words in only one text or in most texts are ignored
 TEXT, LABEL = "text", "label"
 ENGLISH = "english"  # scikit-learn's list of stop words
 
@@ -78,7 +78,7 @@ def _tfidf(documents: Sequence[str], request: Request) -> tuple[Matrix, Names, d
     X = vectorizer.transform(documents)
     settings = {"idf": vectorizer.idf_.tolist(), "ngrams": vectorizer.ngram_range[1]}
     if request.stop_words is not None and request.ngrams is not None:
-        settings["stop_words"] = sorted(vectorizer.get_stop_words())  # phrases are made of the words that are left
+        settings["stop_words"] = sorted(vectorizer.get_stop_words())  # phrases are made of the remaining words
     return X, tuple(vectorizer.get_feature_names_out().tolist()), settings
 
 

@@ -64,7 +64,7 @@ def write_comparison(
     command: str | None = None,
     seconds: Mapping[str, float] | None = None,
 ) -> Report:
-    """Make a page that compares models of the same data: their scores, the features of every layer, and samples.
+    """Create a page that compares models of the same data: their scores, the features of every layer, and samples.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def write_comparison(
     Returns
     -------
     Report
-        The page, which shows itself in a notebook.
+        The page, which is displayed in a notebook.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def write_comparison(
         raise ValueError("models is empty: expected at least one fitted model by name.")
     durations = dict(seconds or {})
     for name in durations.keys() - models.keys():
-        raise ValueError(f"seconds has the name {name!r}, which models does not have: expected names of models.")
+        raise ValueError(f"seconds has the name {name!r}, which is not in models: expected names of models.")
     shown_as = ShownAs(image_shape, feature_names, axis, axis_label)
     for model in models.values():
         shown_as.check(check_model(model))
@@ -119,7 +119,7 @@ def write_compared_models(
     title: str,
     command: str | None,
 ) -> Report:
-    """Make the page of models that have been evaluated; see `write_comparison`."""
+    """Create the page of evaluated models; see `write_comparison`."""
     first = compared[0].evaluation
     display = shown_as.display(first)
     data = {

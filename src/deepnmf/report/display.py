@@ -30,11 +30,11 @@ class Display(Protocol):
         ...
 
     def n_values(self, n_vectors: int) -> int:
-        """Return how many numbers the page contains for so many vectors."""
+        """Return the number of values in the page for this number of vectors."""
         ...
 
     def within_budget(self, n_vectors: int, budget: int) -> "Display":
-        """Return a coarser display of so many vectors, if there is one."""
+        """Return a coarser display for this number of vectors, if there is one."""
         ...
 
     def pack_features(self, features: Array, signed: bool) -> Pack:
@@ -50,7 +50,7 @@ class Display(Protocol):
         ...
 
     def titles(self, features: Array) -> list[str]:
-        """Name each feature in a few words; empty where words cannot."""
+        """Return a short title for each feature; empty if there is none."""
         ...
 
 
@@ -70,7 +70,7 @@ class Pictures:
         return n_vectors * math.prod(self._drawn_shape)
 
     def within_budget(self, n_vectors: int, budget: int) -> "Pictures":
-        """Return coarser pictures, so that so many of them stay within the budget."""
+        """Return coarser pictures, so that this number of pictures stays within the budget."""
         stride = max(1, math.ceil(math.sqrt(n_vectors * math.prod(self.shape) / budget)))
         return replace(self, stride=stride)
 
@@ -89,7 +89,7 @@ class Pictures:
         return small._sheet(np.concatenate(levels), signed)
 
     def titles(self, features: Array) -> list[str]:
-        """Return nothing: a picture says more."""
+        """Return no titles, because pictures need none."""
         return [""] * len(features)
 
     @property
@@ -174,7 +174,7 @@ class Curves:
         return self._pack(width, signed) | {"small": in_bytes(curves, largest_magnitudes(curves))}
 
     def titles(self, features: Array) -> list[str]:
-        """Say where each feature has its peak."""
+        """Return the position of the peak of each feature."""
         unit = self.label.partition("(")[2].rstrip(")")
         peaks = self.axis[np.abs(features).argmax(axis=1)]
         texts = [f"{peak:.0f}" if abs(peak) >= 100 else f"{peak:.3g}" for peak in peaks]

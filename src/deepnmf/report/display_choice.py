@@ -14,7 +14,7 @@ from deepnmf.report.display import Curves, Display, Pictures
 from deepnmf.report.evaluation import Evaluation
 from deepnmf.report.named_columns import Columns, Words
 
-MOST_TABLE_COLUMNS = 60  # with more named columns, a feature is a list of its heaviest words
+MOST_TABLE_COLUMNS = 60  # with more named columns, a feature is a list of words with the largest weights
 
 
 @dataclass(frozen=True)

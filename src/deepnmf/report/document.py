@@ -1,4 +1,4 @@
-"""A page as an object: it saves itself as a file, and shows itself in a notebook."""
+"""A page as an object that can be saved to a file and displayed in a notebook."""
 
 import html
 import os
@@ -13,8 +13,8 @@ FRAME_HEIGHT = 760  # pixels
 class Report:
     """An HTML page about fitted models.
 
-    In a notebook, a page of up to 2 MB shows itself in a frame that is isolated from the notebook (sandboxed); a larger
-    page shows a link to its file.
+    In a notebook, a page of up to 2 MB is displayed in a frame that is isolated from the notebook (sandboxed); for a
+    larger page a link to its file is displayed.
 
     Parameters
     ----------

@@ -109,8 +109,8 @@ class Divergences:
 
     loss: Divergence
     of_layers: Array
-    shares: list[float]  # that each layer explains with its best codes, as in `hierarchy_`
-    baseline: Callable[[Array], Array]  # what errors of samples are relative to
+    shares: list[float]  # explained by each layer with its best codes, as in `hierarchy_`
+    baseline: Callable[[Array], Array]  # the reference for errors of samples
 
     @classmethod
     def of(cls, model: Any, X: Matrix, codes: list[Array]) -> "Divergences":
@@ -136,9 +136,9 @@ class Divergences:
 
 
 def _baseline(loss: Divergence, blocks: Iterable[Array]) -> Callable[[Array], Array]:
-    """Return what the error of a sample is relative to, as a function of rows.
+    """Return the reference for the errors of samples, as a function of rows.
 
-    It is zero for squared error, whose errors are relative to the norm of the sample; otherwise that of `score`.
+    For squared error it is zero, because errors are relative to the norm of the sample; otherwise that of `score`.
     """
     if loss.is_squared_error:
         return np.zeros_like
@@ -236,7 +236,7 @@ def scores_of(
 
 
 class Clustering(NamedTuple):
-    """How k-means clusters agree with labels."""
+    """The agreement of k-means clusters with labels."""
 
     accuracy: float
     nmi: float
@@ -296,7 +296,7 @@ class Evaluation:
 
     @property
     def hierarchy(self) -> list[LayerSummary]:
-        """What each layer of a deep model is like, as its fit has measured it; empty for a single layer."""
+        """The summary of each layer of a deep model, as measured by the fit; empty for a single layer."""
         return getattr(self.model, "hierarchy_", [])
 
     def clustering_of_data(self) -> Clustering | None:

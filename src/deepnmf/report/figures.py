@@ -32,7 +32,7 @@ def pack_profiles(evaluation: Evaluation) -> list[Pack]:
 
 
 def _profile(codes: Array, features: Array, groups: Groups) -> Pack:
-    """Groups and features that are similar are neighbors."""
+    """Pack one layer, with similar groups and similar features next to each other."""
     columns = np.argsort(-strengths(features, codes), kind="stable")[:MOST_COLUMNS]
     counts = [int(np.sum(groups.places == place)) for place in range(len(groups.names))]
     places = range(min(len(groups.names), MOST_GROUPS))

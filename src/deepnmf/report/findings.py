@@ -1,4 +1,4 @@
-"""What a fit has found, in plain words: what layers explain, what marks the classes, and what to try next.
+"""Findings of a fit in plain words: what layers explain, which features mark classes, and what to try next.
 
 Features are numbered from 1 here, as on pages, in files and in the terminal.
 """
@@ -18,11 +18,11 @@ from deepnmf.report.display import Display
 from deepnmf.report.evaluation import Evaluation
 from deepnmf.report.layer_data import LayerFeatures, ranked_layers
 
-MARKED = 0.9  # the area under the ROC curve above which a feature is enough for a class
-LEAST_AREA = 0.75  # the area from which on a feature is said to mark a class
+MARKED = 0.9  # above this area under the ROC curve, a feature is enough for a class
+LEAST_AREA = 0.75  # from this area on, a feature marks a class
 MOST_NAMED = 3
 FEW_CLASSES = 12
-WEAK, WEAK_TOP = 0.1, 0.5  # explained by the lowest layer, and by the top layer beside the lowest one
+WEAK, WEAK_TOP = 0.1, 0.5  # share explained by the lowest layer; by the top layer, relative to the lowest
 
 
 class Piece(NamedTuple):
@@ -54,7 +54,7 @@ class Findings(NamedTuple):
 
 
 def findings(evaluation: Evaluation, display: Display) -> Findings:
-    """Return what a model that was evaluated on data has found.
+    """Return the findings of a model that was evaluated on data.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def counted(count: int, noun: str) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share in percent, without digits that do not count."""
+    """Return a share in percent, without insignificant digits."""
     return f"{100 * share:.0f} %" if 0.1 <= abs(share) < 0.99 else f"{100 * share:.1f} %"
 
 
@@ -159,7 +159,7 @@ def _outstanding(evaluation: Evaluation, top: LayerFeatures, features: _Named) -
 
 
 def _marked_classes(areas: Array, names: Sequence[str], features: _Named) -> Iterator[Piece]:
-    """Name the classes that single features mark best, and one that none does."""
+    """Name the classes that single features mark best, and one that no feature marks."""
     best, winners = areas.max(axis=0), areas.argmax(axis=0)
     order = np.argsort(-best, kind="stable")
     shown = [label for label in order[:MOST_NAMED].tolist() if best[label] >= LEAST_AREA]
@@ -206,10 +206,10 @@ def _advice(evaluation: Evaluation) -> Iterator[Piece]:
 
 
 def _next_step(evaluation: Evaluation, sizes: Sequence[int], wasted: Sequence[int]) -> tuple[str, str]:
-    """Return the advice for the first trouble that is found, and the code that follows it."""
+    """Return the advice for the first problem found, and the code that applies it."""
     model, shares = evaluation.model, [score.explained for score in evaluation.scores]
     if model.stop_reason_ == "max_iter":
-        return "The fit had not converged; let it run longer", f"max_iter={10 * model.max_iter}"
+        return "The fit did not converge; let it run longer", f"max_iter={10 * model.max_iter}"
     smaller = tuple(size - count for size, count in zip(sizes, wasted, strict=True))
     if any(count > LARGE_SHARE * size for count, size in zip(wasted, sizes, strict=True)):
         if len(sizes) > 1 and smaller[-1] < 2:
@@ -217,11 +217,11 @@ def _next_step(evaluation: Evaluation, sizes: Sequence[int], wasted: Sequence[in
         return "Try smaller layers", _sizes_text(model, smaller)
     if shares[0] < WEAK:
         larger = tuple(2 * size for size in sizes)
-        return "Most of the variation is left: try more features, or another scale of the data", _sizes_text(
+        return "Most of the variation is unexplained: try more features, or another scale of the data", _sizes_text(
             model, larger
         )
     if len(shares) > 1 and shares[-1] < WEAK_TOP * shares[0]:
-        return "Much is lost on the way to the top: try a larger top layer", _sizes_text(
+        return "The top layer explains much less than the layers below: try a larger top layer", _sizes_text(
             model, (*sizes[:-1], 2 * sizes[-1])
         )
     return "To compare other sizes", "deepnmf.select_layers(model, X)"

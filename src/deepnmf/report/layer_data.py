@@ -1,4 +1,4 @@
-"""The features of every layer for the page: how they look, what they are made of, and where they are strongest."""
+"""The features of every layer for the page: their display, their parts, and the samples in which they are strongest."""
 
 from typing import Any, NamedTuple
 
@@ -61,7 +61,7 @@ class LayerFeatures(NamedTuple):
 
     @classmethod
     def of(cls, features: Array, codes: Array, most: int = MOST_FEATURES) -> "LayerFeatures":
-        """Rank the features; those without any strength are dead, and are not shown unless all are."""
+        """Rank the features; those of zero strength are dead, and are shown only if all features are dead."""
         strength = strengths(features, codes)
         shares = strength / (float(strength.sum()) or 1.0)
         order = np.argsort(-shares, kind="stable")

@@ -1,11 +1,11 @@
-"""What a page leaves out to stay small, in sentences."""
+"""Sentences about the content that a page omits to stay small."""
 
 from collections.abc import Iterator
 from typing import Any
 
 
 def left_out(data: dict[str, Any]) -> list[str]:
-    """Return a sentence for each kind of content of which the page has only a part."""
+    """Return a sentence for each kind of content that is incomplete in the page."""
     return [*_layers(data["layers"]), *_samples(data["samples"], data["map"]), *_map(data["map"], data["layers"])]
 
 
@@ -19,13 +19,13 @@ def _layers(layers: list[dict[str, Any]]) -> Iterator[str]:
 def _samples(samples: dict[str, Any], mapped: dict[str, Any]) -> Iterator[str]:
     if len(samples["rows"]) < samples["total"]:
         yield (
-            f"Exact codes and reconstructions of {len(samples['rows'])} of {samples['total']:,} samples, from every "
-            "group; the others have codes in 8 bits."
+            f"Exact codes and reconstructions are included for {len(samples['rows'])} of {samples['total']:,} samples, "
+            "from every group; the others have codes in 8 bits."
         )
     if mapped["previews"] is not None:
         yield (
-            f"{len(samples['originals']):,} samples in full, among them the strongest of each feature; the others have "
-            "previews."
+            f"{len(samples['originals']):,} samples are complete, including the strongest of each feature; the others "
+            "have previews."
         )
 
 
@@ -35,8 +35,8 @@ def _map(mapped: dict[str, Any], layers: list[dict[str, Any]]) -> Iterator[str]:
     fewest = min(mapped["landmarks"])
     if fewest < mapped["count"]:
         yield (
-            f"t-SNE arranges {fewest:,} samples of the map; the others are placed between the nearest three of these "
-            "by their codes."
+            f"t-SNE arranges {fewest:,} samples of the map; each of the others is placed between the three of these "
+            "with the most similar codes."
         )
     for number, (codes, layer) in enumerate(zip(mapped["codes"], layers, strict=True), start=1):
         if codes["n_features"] < len(layer["shown"]):

@@ -10,11 +10,11 @@ from deepnmf.report.display import packed_preview, with_vocabulary
 from deepnmf.report.numbers import Pack, rounded
 
 MOST_WORDS = 20
-MOST_DISTINCTIVE = 12  # words that are added for each of the other ends of the slider
+MOST_DISTINCTIVE = 12  # words that are added for each other position of the slider
 MOST_PREVIEW_WORDS = 4
-RELEVANCE = 0.4  # λ; Sievert and Shirley take 0.6 for texts, which puts housekeeping genes first in counts of cells
+RELEVANCE = 0.4  # λ; Sievert and Shirley use 0.6 for texts, which puts housekeeping genes first in counts of cells
 TITLE_WORDS = 3
-NEGLIGIBLE = 1e-3  # of the largest weight of a feature: a rarer word would be specific to it by rounding
+NEGLIGIBLE = 1e-3  # of the largest weight of a feature: smaller weights would make a word specific by rounding
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class Words:
     """Vectors as lists of the inputs with the largest weights.
 
     Features are ranked by relevance, λ log φ + (1 - λ) log(φ / p), where φ is the feature divided by its sum and p is
-    the share of the column in the data (Sievert and Shirley, 2014): λ = 1 gives the heaviest words, λ = 0 those that
-    are the most specific.
+    the share of the column in the data (Sievert and Shirley, 2014): λ = 1 gives the words with the largest weights,
+    λ = 0 the most specific words.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Words:
         return {"kind": self.kind, "vocabulary": vocabulary, "words": words, "signed": signed}
 
     def pack_previews(self, blocks: Iterable[Array], n_samples: int, signed: bool) -> Pack:
-        """Pack the heaviest words of each sample."""
+        """Pack the words with the largest weights of each sample."""
         most = min(MOST_PREVIEW_WORDS, len(self.names))
         best, weights = zip(*(_heaviest(np.nan_to_num(block), most) for block in blocks), strict=True)
         return packed_preview(self.kind, self.names, np.concatenate(best), np.concatenate(weights))
@@ -88,7 +88,7 @@ class Words:
         return [", ".join(self.names[j] for j in order) for order in orders]
 
     def _candidates(self, feature: Array) -> Array:
-        """Return the columns that are among the first for some λ, the heaviest first."""
+        """Return the columns that are among the first for some λ, by decreasing weight."""
         ends = [(1.0, MOST_WORDS), (RELEVANCE, MOST_WORDS), (0.7, MOST_DISTINCTIVE), (0.0, MOST_DISTINCTIVE)]
         found = np.concatenate([self._ranked(feature, weight)[:most] for weight, most in ends])
         columns = np.unique(found)
@@ -115,10 +115,10 @@ def _heaviest(block: Array, most: int) -> tuple[Array, Array]:
 class Columns:
     """Vectors as deviations of the columns of a table from their means.
 
-    A sample deviates by z = (x - mean) / standard deviation. A nonnegative feature is a profile, of which only the
-    ratios of its entries count: with r = (entry / column mean) divided by the mean of these quotients, it deviates by
-    r - 1, from -1 (the column is absent) over 0 (as in the mean) upwards. A signed feature deviates by its entries in
-    standard deviations, relative to the largest.
+    The deviation of a sample is z = (x - mean) / standard deviation. A nonnegative feature is a profile, in which only
+    the ratios of entries matter: with r = (entry / column mean) divided by the mean of these quotients, its deviation
+    is r - 1, which is -1 if the column is absent and 0 if it is average. The deviation of a signed feature is its
+    entries in standard deviations, relative to the largest.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class Columns:
         return packed_preview(self.kind, self.names, np.concatenate(best), np.concatenate(weights))
 
     def titles(self, features: Array) -> list[str]:
-        """Say in which columns each feature is high or low."""
+        """Return the columns in which each feature is high or low."""
         profiles = self._profiles(features)
         orders = np.argsort(-np.abs(profiles), axis=1, kind="stable")[:, :2]
         return [

@@ -52,12 +52,12 @@ def write_report(
     command: str | None = None,
     seconds: float | None = None,
 ) -> Report:
-    """Make an HTML page about a fitted model, in one file that needs no network.
+    """Create an HTML page about a fitted model, in one file that needs no network.
 
-    The first screen states findings, draws the hierarchy (wholes above, parts below, lines as wide as their shares) and
-    maps the samples, colored by label, by any feature or by a column of the data. Below, the page shows each feature
-    with its parts and the samples in which it is strongest, samples with their codes and reconstructions, the mean
-    codes of each class, the loss, the scores of each layer, the settings, and how to reproduce the page.
+    The first screen contains findings, a drawing of the hierarchy (wholes above, parts below, line widths by share) and
+    a map of the samples, colored by label, by any feature or by a column of the data. Below, the page shows each
+    feature with its parts and the samples in which it is strongest, samples with their codes and reconstructions, the
+    mean codes of each class, the loss, the scores of each layer, the settings, and how to reproduce the page.
 
     Features are shown as pictures if `image_shape` is given, as curves if `axis` is given, otherwise by the names of
     the inputs (`feature_names`, or the columns of the data frame of the fit): the deviations of up to 60 columns of a
@@ -103,7 +103,7 @@ def write_report(
     Returns
     -------
     Report
-        The page, which shows itself in a notebook.
+        The page, which is displayed in a notebook.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def write_evaluation(
     texts: Sequence[str] | None = None,
     selection: "Selection | None" = None,
 ) -> Report:
-    """Make the page of a model that has been evaluated; see `write_report`."""
+    """Create the page of an evaluated model; see `write_report`."""
     model, n_samples, depth = evaluation.model, evaluation.rows.n_samples, evaluation.depth
     names = None if sample_names is None else check_names(sample_names, n_samples, "sample_names", "sample")
     texts = None if texts is None else check_names(texts, n_samples, "texts", "sample")

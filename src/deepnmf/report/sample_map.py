@@ -1,4 +1,4 @@
-"""The map of the samples: points in two dimensions, and what they can be colored by."""
+"""The map of the samples: points in two dimensions, and the values by which they can be colored."""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -47,7 +47,7 @@ def pack_map(
 
 
 def _mapped_rows(n_samples: int, originals: Array) -> Array:
-    """Return all rows, or a fixed random choice that has the samples of the page."""
+    """Return all rows, or a fixed random choice that includes the samples of the page."""
     if n_samples <= MOST_POINTS:
         return np.arange(n_samples)
     others = np.setdiff1d(np.random.default_rng(0).permutation(n_samples)[:MOST_POINTS], originals)

@@ -1,4 +1,4 @@
-"""An order in which similar things are neighbors."""
+"""An order in which similar vectors are neighbors."""
 
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
@@ -6,7 +6,7 @@ from scipy.spatial.distance import squareform
 
 from deepnmf.arrays import Array
 
-MOST_OPTIMAL = 120  # of more, the branches of the tree are not turned: that takes seconds
+MOST_OPTIMAL = 120  # vectors; with more, the order of the branches is not optimized, which would take seconds
 
 
 def similarity_order(vectors: Array) -> Array:

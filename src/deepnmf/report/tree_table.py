@@ -1,4 +1,4 @@
-"""The hierarchy as a table, for readers who do not see the drawing, and for browsers without JavaScript."""
+"""The hierarchy as a table, for screen readers and for browsers without JavaScript."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -34,7 +34,7 @@ class TreeTable(NamedTuple):
 
 
 def tree_tables(evaluation: Evaluation, layers: Sequence[Pack]) -> list[TreeTable]:
-    """Return a table for each layer that has parts, the top layer first; of a single layer its features."""
+    """Return a table for each layer that has parts, the top layer first; for a single layer, one of its features."""
     depth = len(layers)
     return [_table(evaluation, layers[layer], layer, depth) for layer in reversed(range(min(1, depth - 1), depth))]
 

@@ -1,4 +1,4 @@
-"""The choice of layer sizes by how well models predict entries that they have not seen."""
+"""The choice of layer sizes by the error of models at hidden entries."""
 
 from deepnmf.selection.comparison import Candidate
 from deepnmf.selection.consensus import Consensus

@@ -1,4 +1,4 @@
-"""The sizes among which layers are chosen, as users give them: numbers, tuples, or none."""
+"""The candidate sizes that users give: integers, tuples, or None."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,10 +32,10 @@ class CandidateSizes:
             return cls()
         given = [sizes] if isinstance(sizes, Integral) else list(sizes)
         if not given:
-            raise ValueError("sizes is empty: expected at least one candidate, or None for a grid made from the data.")
+            raise ValueError("sizes is empty: expected at least one candidate, or None for a default grid.")
         are_numbers = {isinstance(candidate, Integral) for candidate in given}
         if len(are_numbers) > 1 or (not deep and are_numbers != {True}):
-            expected = "integers, or of tuples of integers" if deep else "integers, as the model has one layer"
+            expected = "integers or a list of tuples" if deep else "integers, because the model has one layer"
             raise ValueError(f"sizes is {sizes!r}: expected a list of {expected}.")
         checked = tuple(layer_sizes(candidate, "sizes") for candidate in given)
         _check(checked, shape)
@@ -43,7 +43,7 @@ class CandidateSizes:
         return cls(first) if are_numbers == {True} else cls(first, checked)
 
     def above(self, first: int) -> list[LayerSizes] | None:
-        """The sizes of layers above a first layer, with a tuple of none if there need not be any; None for a grid."""
+        """Return candidates for the layers above a first layer, () for no layer; None for a grid."""
         if self.all_layers is None:
             return None
         return sorted({sizes[1:] for sizes in self.all_layers if sizes[0] == first})

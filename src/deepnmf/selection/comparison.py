@@ -1,4 +1,4 @@
-"""Candidates for the size of a layer, compared by their errors at the same hidden entries."""
+"""Comparison of candidate sizes by their errors at the same hidden entries."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ import numpy as np
 
 from deepnmf.arrays import Array
 
-FAR = 3  # standard errors of a difference in the first split: what is worse by more need not be measured in the others
+FAR = 3  # standard errors: a candidate that is worse by more in the first split is not fitted to the other splits
 
 LayerSizes = tuple[int, ...]
 """The sizes of the layers of a candidate, the lowest first."""
@@ -20,53 +20,52 @@ class Candidate:
     Parameters
     ----------
     layer : int
-        The number of the layer, from 1. Layer 1 is judged by entries of the data, a layer above by entries of the codes
-        of the layer below.
+        The number of the layer, from 1. Layer 1 is evaluated at entries of the data, an upper layer at entries of the
+        codes of the layer below.
     size : int
         The number of features.
     above : tuple of int
-        The sizes of the layers above it in the models that were tried. Usually there are none. A layer in between is
-        judged together with the layer above.
+        The sizes of the layers above it in the fitted models. Usually there are none; only an intermediate layer is
+        evaluated together with the layer above it.
     splits : int
-        How many splits it was fitted to. A size that is far worse than another one in the first split, by more than
-        three standard errors of the difference, is not fitted to the others.
+        Number of splits that the candidate was fitted to. A candidate that is worse than another one by more than three
+        standard errors of the difference in the first split is not fitted to the other splits.
     error : float
-        The mean loss of a hidden entry: half the squared error, or the divergence that `beta_loss` names; above layer 1
-        the Kullback-Leibler divergence. If counts are hidden, the mean loss of a hidden count. Errors of different
-        layers cannot be compared. It is the smallest error plus `excess`, so that errors in one split and in several
-        can be compared.
+        The mean loss of a hidden entry, or of a hidden count: half the squared error or the divergence of `beta_loss`;
+        above layer 1, the Kullback-Leibler divergence. Errors of different layers cannot be compared. The error is the
+        smallest error plus `excess`, so that candidates with one split and with several splits can be compared.
     standard_error : float
-        Of the error in the splits that it was fitted to.
+        The standard error of the error, over the splits that the candidate was fitted to.
     excess : float
-        How much larger the error is than the smallest one of the layer.
+        The error minus the smallest error of the layer.
     excess_error : float
         The standard error of `excess`. It is computed from differences at the same entries, so it is much smaller than
         `standard_error`.
     stability : float
-        How similar the features of two fits are, from random starts on different halves of the rows: the mean cosine of
-        matched features. NaN for a layer in between.
+        The mean cosine of matched features of two fits, from random starts on different halves of the rows. NaN for an
+        intermediate layer.
     silhouette : float
-        How well matched features of the two fits are separated from all others: their mean silhouette by cosine
-        distances, as NMFk and cNMF have it. NaN for size 1 and for a layer in between.
+        The mean silhouette of matched features of the two fits by cosine distance, as in NMFk and cNMF: how well they
+        are separated from all other features. NaN for size 1 and for an intermediate layer.
     explained : float
         The share of the data that the features explain, as in `hierarchy_`.
     dead : int
-        The number of features that were not used.
+        The number of unused features.
     copies : int
         The number of features that are copies of one feature below; 0 for layer 1.
     passes : float
-        The number of passes over all rows that the fits took, each one counted as k / 10 for k > 10 features.
+        The number of passes over all rows that the fits took; a pass with k > 10 features counts as k / 10.
     seconds : float
         The time that all fits of this size took.
     is_smallest_error : bool
         Whether no other candidate for the layer has a smaller error.
     is_within_standard_error : bool
-        Whether it is the smallest candidate whose error is at most the smallest one plus its `standard_error`: the
-        usual rule, for comparison.
+        Whether it is the smallest candidate whose error is at most the smallest error plus its `standard_error`. This
+        is the usual rule, given for comparison.
     is_best : bool
-        Whether it is the smallest candidate whose `excess` is at most `excess_error`, plus a hundred-thousandth of the
-        spread of the hidden entries: the size that is chosen, if the layer exists. If there are only candidates with
-        layers above, it is the one with the smallest error of these, and the layer above it is marked too.
+        Whether it is the smallest candidate whose `excess` is at most `excess_error` plus 1e-5 times the spread of the
+        hidden entries. This size is chosen, if the layer exists. If all candidates have layers above, it is the one
+        with the smallest error, and the layer above it is marked, too.
 
     Examples
     --------
@@ -101,7 +100,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Features:
-    """What the features of a candidate are like; see `Candidate`."""
+    """Properties of the features of a candidate; see `Candidate`."""
 
     stability: float = float("nan")
     silhouette: float = float("nan")
@@ -112,9 +111,9 @@ class Features:
 
 @dataclass(frozen=True)
 class Trial:
-    """What was measured of one candidate: sums over the hidden entries of each row in each split, and their weights.
+    """The measurements of one candidate: sums over the hidden entries of each row in each split, and their weights.
 
-    Not every candidate is measured in all splits, but all are in the first ones.
+    A candidate may be measured only in the first splits.
     """
 
     errors: Array
@@ -122,29 +121,29 @@ class Trial:
     features: Features
     passes: float
     seconds: float
-    resolution: float = 0.0  # differences of errors up to this one are due to when fits have ended
+    resolution: float = 0.0  # smaller differences of errors come from the stopping of the fits
 
     @property
     def error(self) -> float:
-        """The mean over the hidden entries of all splits."""
+        """The mean error over the hidden entries of all splits."""
         return float(self.errors.sum() / self.weights.sum())
 
     @property
     def standard_error(self) -> float:
-        """Of the mean, where entries of different rows are independent."""
+        """The standard error of the mean, with independent rows."""
         return _standard_error(self.errors - self.error * self.weights, self.weights)
 
     @property
     def n_splits(self) -> int:
-        """In how many splits it was measured."""
+        """The number of splits in which the candidate was measured."""
         return len(self.errors)
 
     def in_first(self, n_splits: int) -> "Trial":
-        """What was measured in the first splits."""
+        """Return the measurements in the first splits."""
         return replace(self, errors=self.errors[:n_splits], weights=self.weights[:n_splits])
 
     def with_splits(self, others: "Trial") -> "Trial":
-        """What was measured in these splits and in others."""
+        """Return these measurements together with those of other splits."""
         return replace(
             self,
             errors=np.concatenate([self.errors, others.errors]),
@@ -154,7 +153,7 @@ class Trial:
         )
 
     def excess(self, other: "Trial") -> tuple[float, float]:
-        """How much larger the error is than another's at the same entries, and the standard error of that."""
+        """Return the difference from the error of another trial at the same entries, and its standard error."""
         n = min(self.n_splits, other.n_splits)
         differences, weights = self.errors[:n] - other.errors[:n], self.weights[:n]
         return float(differences.sum() / weights.sum()), _standard_error(differences, weights)
@@ -169,12 +168,12 @@ Trials = Mapping[LayerSizes, Trial]
 
 
 def by_size(sizes: LayerSizes) -> tuple[int, LayerSizes]:
-    """Smaller are fewer layers, then fewer features."""
+    """Return a sort key: by number of layers, then by number of features."""
     return len(sizes), sizes
 
 
 def in_question(trials: Trials) -> dict[LayerSizes, Trial]:
-    """Those that are not far worse than the best one in the first split, in the splits that all of them have."""
+    """Return the trials that are not far worse than the best in the first split, reduced to their common splits."""
     first = {sizes: trial.in_first(1) for sizes, trial in trials.items()}
     least = first[_least(first)]
     near = {sizes: trials[sizes] for sizes, trial in first.items() if not is_clearly_worse(trial, least, FAR)}
@@ -192,16 +191,17 @@ def _least(trials: Trials) -> LayerSizes:
 
 
 def is_clearly_worse(one: Trial, other: Trial, margin: float = 1) -> bool:
-    """Whether the error is larger than another's by more than one standard error of the difference, or several."""
+    """Whether the error exceeds another error by more than `margin` standard errors of the difference."""
     excess, standard_error = one.excess(other)
     return excess > margin * standard_error + one.resolution
 
 
 def best_sizes(trials: Trials) -> LayerSizes:
-    """The sizes that are chosen among all that are not clearly worse than those with the smallest error.
+    """Return the best sizes among all that are not clearly worse than those with the smallest error.
 
-    Of single layers that is the smallest. If there are none, layers are needed in between, and of these with the fewest
-    layers it is the one with the smallest error: a smaller layer above another one is not a simpler model.
+    If single layers are among them, it is the smallest one. Otherwise intermediate layers are needed, and among the
+    candidates with the fewest layers it is the one with the smallest error, because a smaller layer above another one
+    is not a simpler model.
     """
     possible = in_question(trials)
     least = possible[_least(possible)]
@@ -218,7 +218,7 @@ def layer_exists(trials: Trials, below: int) -> bool:
 
 
 def candidates(trials: Trials, layer: int) -> list[Candidate]:
-    """The rows of the table for layers above given ones, by size; `layer` is the number of the lowest of them."""
+    """Return the rows of the table, sorted by size; `layer` is the number of the lowest layer of the candidates."""
     least, best = smallest_error(trials), best_sizes(trials)
     excesses = {sizes: trial.excess(trials[least]) for sizes, trial in trials.items()}
     bound = trials[least].standard_error

@@ -1,4 +1,4 @@
-"""Features on which fits from different starts agree, in the way of cNMF (Kotliar et al., 2019)."""
+"""Consensus features of fits from different starts, as in cNMF (Kotliar et al., 2019)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,8 +19,8 @@ from deepnmf.selection.search import fitted
 from deepnmf.solvers.divergence_loss import loss_of
 
 N_STARTS = 10
-NEIGHBORS = 0.3  # of the number of starts: how many fits must have a similar feature
-FARTHEST = 0.5  # mean distance from these neighbors, above which a feature of a fit is an outlier
+NEIGHBORS = 0.3  # share of the fits that must have a similar feature
+FARTHEST = 0.5  # a feature with a larger mean distance from these neighbors is an outlier
 CLUSTERINGS = 10  # starts of k-means
 
 
@@ -35,7 +35,7 @@ class Consensus:
     codes : array of shape (n_samples, size)
         The best codes of the rows for these features.
     share_kept : float
-        The share of the features of all fits that had similar ones in other fits. The others were left out.
+        The share of features with similar features in other fits. The others were discarded.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class Consensus:
 
 
 def consensus_of(model: Factorization, X: Matrix, y: Any, fit_params: dict[str, Any], n_jobs: int | None) -> Consensus:
-    """Fit a model of one layer from random starts, cluster all features, and find the codes of the medians."""
+    """Fit a model of one layer from random starts, cluster all features, and compute the codes of the medians."""
     start = {"init": "random"} if "init" in model.get_params() else {}
     models = [clone(model).set_params(random_state=model.random_state + i, **start) for i in range(N_STARTS)]
     if n_jobs in (None, 1):
@@ -67,7 +67,7 @@ def consensus_of(model: Factorization, X: Matrix, y: Any, fit_params: dict[str, 
 
 
 def medians(pooled: Array, size: int, seed: int) -> tuple[Array, float]:
-    """Medians of clusters of features that have similar ones in other fits, and the share of these.
+    """Return the medians of clusters of features, without outliers, and the share of features that are kept.
 
     Examples
     --------
@@ -90,7 +90,7 @@ def medians(pooled: Array, size: int, seed: int) -> tuple[Array, float]:
 
 
 def best_codes(model: Factorization, features: Array, X: Matrix, entry_weight: Any) -> Array:
-    """The codes that explain rows best with given features, by the loss of a model."""
+    """Return the codes that minimize the loss of a model for given features."""
     problem, loss = model._problem(), loss_of(model.get_params().get("beta_loss", "frobenius"))
     data = observed(clone(model), problem, X, entry_weight, reset=True)
     with Workers() as workers:

@@ -1,4 +1,4 @@
-"""Entries that are hidden from a fit, about a tenth of those that were observed, the same ones from every candidate."""
+"""Hidden entries: about a tenth of the observed entries, the same for every candidate."""
 
 from abc import abstractmethod
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ class Places(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """The smallest and the largest entry that can be seen of each column, and their mean."""
+    """The smallest, the largest and the mean seen entry of each column."""
 
     low: Array
     high: Array
@@ -38,12 +38,12 @@ class HiddenEntries(Splits):
         """What can be seen of each column."""
 
     def errors(self, split: int, model: Any) -> tuple[Array, Array]:
-        """The divergence at the hidden entries, summed by row, and the sum of their weights.
+        """Return the divergence at the hidden entries, summed by row, and the sum of their weights.
 
-        Hidden entries may leave a code or a feature undetermined, and its prediction can then be any number. So a
-        prediction may leave the range of the seen entries of its column by at most the width of that range. Under
-        losses with logarithms or ratios it is at least a hundredth of their mean: of an entry that is predicted to be
-        impossible, the error would be that of the smallest number of the machine.
+        If entries are hidden, a code or a feature may be undetermined, and its predictions arbitrary. Therefore
+        predictions are clipped to the range of the seen entries of the column, extended by the width of this range on
+        both sides. For losses with logarithms or ratios they are at least a hundredth of the mean of the column,
+        because a prediction of 0 would have an arbitrarily large error.
         """
         seen, divergence = self.seen_columns(split), model._learned.divergence
         margin = seen.high - seen.low
@@ -67,7 +67,7 @@ class HiddenEntries(Splits):
 
 
 class HiddenInArray(HiddenEntries):
-    """An array in which NaN marks what was not observed, and what is hidden too."""
+    """An array in which NaN marks unobserved and hidden entries."""
 
     def __init__(self, X: Array, seeds: list[int], dtype: Any = None, weight: Array | None = None) -> None:
         self.weight = weight
@@ -76,7 +76,7 @@ class HiddenInArray(HiddenEntries):
             self.weight = weight.astype(self.dtype, copy=False)
 
     def observed(self) -> Array:
-        """Whether each entry is a number that counts."""
+        """Whether each entry is a number with a positive weight."""
         known = np.isnan(self.X)
         np.logical_not(known, out=known)
         if self.weight is not None:
@@ -89,10 +89,10 @@ class HiddenInArray(HiddenEntries):
         return observed.sum(axis=1), observed.sum(axis=0)
 
     def mask(self, split: int) -> Array:
-        """Whether each entry is hidden; every row and column that was observed keeps an entry."""
+        """Whether each entry is hidden; every row and column with observed entries keeps at least one."""
         observed, rng = self.observed(), self.rng(split)
         mask = np.empty_like(observed)
-        for i in range(self.shape[0]):  # row by row, as drawn numbers take more room than the mask
+        for i in range(self.shape[0]):  # row by row, because random numbers take more memory than the mask
             mask[i] = rng.random(self.shape[1], dtype=np.float32) < HIDDEN_SHARE
         mask &= observed
         observed &= ~mask

@@ -1,4 +1,4 @@
-"""Hidden entries of sparse matrices: ratings, of which only the stored ones count, and data whose zeros count too."""
+"""Hidden entries of sparse matrices: of ratings, where only stored entries count, and of data with zeros."""
 
 from functools import cached_property
 from typing import Any
@@ -11,7 +11,7 @@ from deepnmf.engines import PatternWeights
 from deepnmf.selection.hidden_entries import Columns, HiddenEntries, Places
 from deepnmf.selection.splits import HIDDEN_SHARE, Seen, parts
 
-ZEROS_FOR_EACH = 2  # zeros that are hidden for each stored entry that is, where there are so many
+ZEROS_FOR_EACH = 2  # number of hidden zeros for each hidden stored entry, if there are enough zeros
 
 
 class HiddenInStored(HiddenEntries):
@@ -52,7 +52,7 @@ class HiddenInStored(HiddenEntries):
         return self._kept_columns(split, np.inf)
 
     def _kept_columns(self, split: int, beyond: float) -> Columns:
-        """The extremes of the stored entries that can be seen of each column, within bounds, and their mean."""
+        """Return the smallest, the largest and the mean seen stored entry of each column, within bounds."""
         kept, n = self._all_but(self.hidden_stored(split)), self.shape[1]
         low, high, sums, counts = np.full(n, beyond), np.full(n, -beyond), np.zeros(n), np.zeros(n)
         for part in parts(self.X.nnz):
@@ -85,9 +85,9 @@ class HiddenInStored(HiddenEntries):
 class HiddenInSparse(HiddenInStored):
     """A CSR matrix whose absent entries are zeros.
 
-    A tenth of the stored entries is hidden, and about twice as many zeros: a tenth of the zeros would be many
-    times as many entries as the matrix stores. Each kind of entry is weighed by one over the share of it that is seen
-    or hidden, so that the loss of the fit and the error of the predictions are, on average, those of all entries.
+    A tenth of the stored entries is hidden, and about twice as many zeros. A tenth of all zeros would be many times the
+    number of stored entries. Stored entries and zeros are weighted by the inverse of the share that is seen or hidden,
+    so that the loss of the fit and the error of the predictions have the expected values of those of all entries.
     """
 
     def __init__(self, X: Matrix, seeds: list[int], dtype: Any = None) -> None:
@@ -100,7 +100,7 @@ class HiddenInSparse(HiddenInStored):
         return np.full(self.shape[0], self.shape[1]), np.full(self.shape[1], self.shape[0])
 
     def hidden_zeros(self, split: int) -> tuple[Array, Array, Array]:
-        """Rows and columns of the zeros that a split hides, in the order of the rows, and the stored entries after."""
+        """Return the rows and columns of the hidden zeros, sorted by row, and the next stored entry of each."""
         rng, n_columns = np.random.default_rng((self.seeds[split], 1)), self.shape[1]
         n_entries = self.shape[0] * n_columns
         drawn = np.unique(rng.integers(n_entries, size=rng.binomial(n_entries, self.zero_share)))
@@ -120,7 +120,7 @@ class HiddenInSparse(HiddenInStored):
         return Places(rows[order], columns[order], weights[order])
 
     def seen(self, split: int) -> Seen:
-        """The matrix with all hidden entries stored, and the weights that tell them from the others."""
+        """Return the matrix with all hidden entries stored, and the weights that mark them."""
         rows, columns, after = self.hidden_zeros(split)
         ends = self.X.indptr + np.searchsorted(rows, np.arange(self.shape[0] + 1)).astype(self.X.indptr.dtype)
         indices = np.insert(self.X.indices, after, columns)
@@ -135,6 +135,6 @@ class HiddenInSparse(HiddenInStored):
         return Seen(super().some_rows(rows).X)
 
     def seen_columns(self, split: int) -> Columns:
-        """What can be seen of each column, in which there is always a zero."""
+        """Return statistics of the seen entries of each column, which always include a zero."""
         low, high, mean = self._kept_columns(split, 0.0)
         return Columns(low, high, mean * self._stored_by_line[1] / self.shape[0])

@@ -1,9 +1,9 @@
 """The choice of all layers, from the data upwards.
 
-The first layer is chosen by hidden entries of X. Whatever is above it is chosen by hidden entries of its codes: first
-the size of a single layer, then that of a layer between it and the codes, and both in turn. A single layer of the
-middle level of a hierarchy describes the codes of a row too well, some twenty numbers by eight. Held by the layer
-above, it does not.
+The first layer is chosen by hidden entries of X. The layers above are chosen by hidden entries of its codes: first the
+size of a single layer, then the size of an intermediate layer between it and the codes, and both in turn. Alone, a
+layer of the middle level of a hierarchy overfits the codes of a row, for example about twenty numbers with eight
+parameters. Together with the layer above, it does not.
 """
 
 from collections.abc import Callable
@@ -28,8 +28,8 @@ from deepnmf.selection.splits import FEWEST_OBSERVED, Seen, Splits
 from deepnmf.solvers.divergence_loss import loss_of
 from deepnmf.solvers.hierarchy_fit import LEAST_CODE, LEAST_SCALE
 
-FEWEST_BELOW = 3  # features that a layer can combine into more than one and fewer than all
-MOST_CODES = 2**16  # of the layer below, which are enough to choose the layers above
+FEWEST_BELOW = 3  # features, so that the layer above can have more than one and fewer than all
+MOST_CODES = 2**16  # of the layer below; these are enough to choose the layers above
 MOST_ROWS_EXPLAINED = 500
 SEEDS = 2**31
 
@@ -41,15 +41,15 @@ class LayerSearch:
     Parameters
     ----------
     model : estimator
-        What is fitted to the data.
+        The model that is fitted to the data.
     allowed : CandidateSizes
     rng, n_splits, n_jobs, verbose
         See `select_layers`.
     budget : Budget
     judges : list of Judge
-        The first has chosen the first layer, each other one the layers above those below it.
+        The first one chooses the first layer; each other one chooses layers above those chosen before.
     is_cut : bool
-        Whether the budget has ended the search for the first layer.
+        Whether the search for the first layer was ended by the budget.
     """
 
     model: Factorization
@@ -63,7 +63,7 @@ class LayerSearch:
     is_cut: bool = False
 
     def run(self, splits: Splits, X: Matrix, y: Any, fit_params: dict[str, Any]) -> None:
-        """Try the first layer, then what may be above as long as there is anything."""
+        """Choose the first layer, then layers above as long as they exist."""
         others = {name: value for name, value in fit_params.items() if name != "entry_weight"}
         sample = splits.some_rows(np.arange(0, splits.shape[0], -(-splits.shape[0] // MOST_ROWS_EXPLAINED)))
         explained = ShareExplained(self.one_layer((1,)), sample)
@@ -80,8 +80,8 @@ class LayerSearch:
             self._search_above(below.codes_[-1], below.features_[0], explained)
 
     def _search_above(self, codes: Array, features: Array, explained: Callable[[Array], float]) -> None:
-        """Try layers that combine the features of given codes, then layers that combine these."""
-        self.budget = replace(self.budget, max_passes=None)  # codes are few beside the data
+        """Choose layers above the given codes, then layers above these."""
+        self.budget = replace(self.budget, max_passes=None)  # codes are small compared with the data
         codes = codes[:: -(-codes.size // MOST_CODES)]
         while self._goes_on():
             (n, size), below = codes.shape, scaled_codes(codes)
@@ -107,13 +107,14 @@ class LayerSearch:
         return judge
 
     def one_layer(self, sizes: LayerSizes) -> Any:
-        """The model with a single layer."""
+        """Return the model with a single layer."""
         return clone(self.model).set_params(**size_params(self.model, sizes))
 
     def code_model(self, sizes: LayerSizes) -> NMF | DeepNMF:
-        """What layers above the first are judged by: the loss of `DeepNMF`, with codes as data.
+        """Return the model that is fitted to codes to choose upper layers: it has the loss of `DeepNMF`.
 
-        All layers have the same weight: one in between can only be told from noise if the layer above holds it.
+        All layers have the same weight, because an intermediate layer can be distinguished from noise only with a
+        strong layer above.
         """
         params = {"beta_loss": "kullback-leibler", "random_state": self.model.random_state}
         if len(sizes) == 1:
@@ -123,11 +124,11 @@ class LayerSearch:
     # ----------------------------------------------------------------------------------------- the choice
 
     def sizes(self) -> LayerSizes:
-        """The sizes of the layers that exist, by what has been tried so far."""
+        """Return the sizes of the layers that exist according to the trials so far."""
         return sum(self._chosen(), ())
 
     def _chosen(self) -> list[LayerSizes]:
-        """The layers that each judge has found, up to the first one that has found none."""
+        """Return the layers found by each judge, up to the first judge that found none."""
         found: list[LayerSizes] = []
         for judge in self.judges:
             if not judge.trials or not self._exists(judge, sum(found, ())):
@@ -136,17 +137,17 @@ class LayerSearch:
         return found
 
     def table(self) -> list[Candidate]:
-        """A row for each candidate that was tried, by layers."""
+        """Return a row for each candidate, sorted by layer."""
         found = [row for judge in self.judges if judge.trials for row in candidates(judge.trials, judge.layer)]
         return sorted(found, key=lambda row: row.layer)
 
     def _exists(self, judge: Judge, below: LayerSizes) -> bool:
-        """Whether layers must be there, or have shown that they are."""
+        """Whether layers are prescribed by the user or supported by the trials."""
         is_optional = below != () and () in (self.allowed.above(below[0]) or [()])
         return not is_optional or layer_exists(judge.trials, below[-1])
 
     def _goes_on(self) -> bool:
-        """Whether all layers that have been tried exist, and there may be one above."""
+        """Whether all layers tried so far exist, and there may be one above."""
         sizes = self.sizes()
         if len(self._chosen()) < len(self.judges):
             return False
@@ -156,9 +157,9 @@ class LayerSearch:
 
 
 def search_in_between(judge: Judge, below: int) -> None:
-    """Try layers between the codes and the layer above; if there is one, that one again, until neither changes.
+    """Search for an intermediate layer; if there is one, choose both layers in turn until neither changes.
 
-    A single layer above two levels is a compromise between them, so that its size is too large with one in between.
+    A single layer above two levels is a compromise between them, so that it is too large with an intermediate layer.
     """
     best: LayerSizes = ()
     while best != (best := best_sizes(judge.trials)):
@@ -169,27 +170,27 @@ def search_in_between(judge: Judge, below: int) -> None:
 
 
 def above_layer(middle: int) -> Callable[[int], LayerSizes]:
-    """The layers for each size of a layer above one of a given size."""
+    """Return a function from the size of a layer to both sizes, for a layer above one of a given size."""
     return lambda size: (middle, size)
 
 
 def below_layer(top: int) -> Callable[[int], LayerSizes]:
-    """The layers for each size of a layer below one of a given size."""
+    """Return a function from the size of a layer to both sizes, for a layer below one of a given size."""
     return lambda size: (size, top)
 
 
-# ------------------------------------------------------------------------------------------- what features are like
+# ------------------------------------------------------------------------------------------- properties of features
 
 
 @dataclass(frozen=True)
 class ShareExplained:
-    """The share of some rows that features explain with their best codes, by the loss of a model."""
+    """The share of given rows that features explain with their best codes, by the loss of a model."""
 
     model: Factorization
     sample: Seen
 
     def __call__(self, features: Array) -> float:
-        """The share beyond the baseline of the loss."""
+        """Return the share beyond the baseline of the loss."""
         problem, whom = self.model._problem(), type(self.model).__name__
         data = observed(clone(self.model), problem, *self.sample, reset=True)
         loss = loss_of(self.model.get_params().get("beta_loss", "frobenius"))
@@ -200,13 +201,13 @@ class ShareExplained:
 
 @dataclass(frozen=True)
 class Composition:
-    """Features that are made of features below: what they explain, and how many are copies."""
+    """Properties of features that are combinations of the features below."""
 
     below: Array
     explained: Callable[[Array], float]
 
     def __call__(self, weights: Array) -> tuple[float, int]:
-        """The share that they explain, and the number of copies."""
+        """Return the share that they explain, and the number of copies."""
         features = weights @ self.below
         return self.explained(features), n_copies(features, self.below)
 
@@ -216,14 +217,14 @@ class Composition:
 
 @dataclass(frozen=True)
 class ScaledCodes:
-    """Codes as data of the next layer, and what they were divided by."""
+    """Codes as data of the next layer, and their divisors."""
 
     codes: Array
     scale: Array
 
 
 def scaled_codes(codes: Array) -> ScaledCodes:
-    """Codes as data of the next layer, in the units of `DeepNMF`: columns at unit root mean square, or below."""
+    """Return codes as data of the next layer, in the units of `DeepNMF`: the root mean square of a column is <= 1."""
     scale = np.sqrt(np.mean(np.square(codes, dtype=np.float64), axis=0))
     scale = np.maximum(scale, LEAST_SCALE * scale.mean()) if scale.any() else np.ones_like(scale)
     return ScaledCodes(np.asarray(codes / scale + LEAST_CODE), scale)
@@ -235,10 +236,10 @@ def is_deep(model: Factorization) -> bool:
 
 
 def size_params(model: Factorization, sizes: LayerSizes) -> dict[str, Any]:
-    """The parameter that holds the sizes."""
+    """Return the parameter of the model that sets the sizes."""
     return {"layer_sizes": sizes} if is_deep(model) else {"n_components": sizes[0]}
 
 
 def drawn_seeds(rng: np.random.RandomState, n: int) -> list[int]:
-    """So many seeds."""
+    """Return n random seeds."""
     return [int(seed) for seed in rng.randint(SEEDS, size=n)]

@@ -1,4 +1,4 @@
-"""The choice of layer sizes, as users call it."""
+"""`select_layers`, the choice of layer sizes."""
 
 import os
 import warnings
@@ -42,56 +42,55 @@ def select_layers(
     refit: bool = True,
     **fit_params: Any,
 ) -> Selection:
-    """Choose the number of features, and for deep models the number of layers, by predictions of hidden entries.
+    """Choose the number of features, and for deep models also the number of layers, by predictions of hidden entries.
 
-    The size of the first layer: a tenth of the entries of X is hidden, models of one layer are fitted to the others,
-    and the smallest size is chosen whose error at the hidden entries exceeds the smallest error by at most one standard
-    error of the difference. The same entries are hidden from all sizes, and with squared error these fits
-    are made in single precision.
+    For the first layer, a tenth of the entries of X is hidden, and models with one layer are fitted to the other
+    entries. The smallest size is chosen whose error at the hidden entries exceeds the smallest error by at most one
+    standard error of the difference. The same entries are hidden for all sizes. With squared error these fits use
+    single precision.
 
-    The size of a layer above is chosen in the same way from the codes of the layer below, with the Kullback-Leibler
-    divergence and columns at unit root mean square, as in the loss of `DeepNMF`. Errors in X cannot tell it: a linear
-    chain predicts X best with as many features on top as in the first layer. A layer above is added as long as its
-    best size is above 1, below the size of the layer below, and better than 1 by more than a standard error. Then a
-    layer in between is looked for, which must predict the codes better, together with the layer above it.
+    The size of an upper layer is chosen in the same way from the codes of the layer below, with the Kullback-Leibler
+    divergence and columns of unit root mean square, as in the loss of `DeepNMF`. Errors in X cannot decide it, because
+    a linear chain predicts X best with as many features on top as in the first layer. A layer is added as long as its
+    best size is larger than 1, smaller than the layer below, and better than size 1 by more than one standard error.
+    Then an intermediate layer is added if it predicts the codes better, together with the layer above it.
 
     Parameters
     ----------
     model : estimator
-        One of this package that can leave out entries of X; its own sizes are ignored. With ``verbose=1`` a line is
-        printed for each size.
+        A model of this package that supports missing entries in X; its sizes are ignored. With ``verbose=1`` a line
+        is printed for each size.
     X : array-like, sparse matrix, file or dask array of shape (n_samples, n_features)
-        NaN or a mask marks an entry that was not observed. Absent entries of a sparse X are zeros, which are hidden
-        too, or with ``entry_weight="stored"`` not observed. Of a file or a dask array, evenly spaced rows are read, at
-        most 2^24 entries, and the choice is made from these; the chosen model is then fitted to all rows.
+        NaN or a mask marks an entry that was not observed. Absent entries of a sparse X are zeros, some of which are
+        hidden, too; with ``entry_weight="stored"`` they are unobserved. For a file or a dask array, the sizes are
+        chosen from evenly spaced rows with at most 2^24 entries, and the chosen model is fitted to all rows.
     y : labels, optional
         Passed to `fit`.
     sizes : list of int, list of tuples, or None
-        Candidates. For a deep model, numbers are sizes of the first layer, and layers above are chosen from the data.
-        Tuples are sizes of all layers: the first size is chosen first, then the others together among the tuples that
-        begin with it. If None, a coarse grid is tried, then sizes around the best one.
+        Candidates. For a deep model, integers are sizes of the first layer, and the layers above are chosen from the
+        data. Tuples are sizes of all layers: the first size is chosen first, then the others together among the tuples
+        that begin with it. None tries a coarse grid, then sizes around the best one.
     n_splits : int, default=3
-        How many times entries are hidden. A size that is far worse than another one in the first split, by more than
-        three standard errors of the difference, is not fitted to the others.
+        Number of random choices of hidden entries. A size that is worse than another one by more than three standard
+        errors of the difference in the first split is not fitted to the other splits.
     hide : {"entries", "counts"} or None, default=None
-        What is hidden of the data: whole entries, or single counts of all entries (binomial thinning), for counts and
-        ``beta_loss="kullback-leibler"``. None is "counts" if X consists of counts and the model has this loss, else
-        "entries".
+        What is hidden: whole entries, or single counts of all entries (binomial thinning). "counts" needs counts and
+        ``beta_loss="kullback-leibler"``; None is "counts" if both are given, and "entries" otherwise.
     consensus : bool, default=False
-        Whether ten fits of the chosen first layer from random starts are combined, as cNMF does it: features that no
-        other fit has are left out, the others are clustered, and the medians of the clusters are `consensus_`, with
-        codes of their own. The fit of `best_estimator_` then starts from them.
+        Whether ten fits of the chosen first layer from random starts are combined, as in cNMF: features that occur in
+        one fit only are discarded, the others are clustered, and the medians of the clusters are the features of
+        `consensus_`. The fit of `best_estimator_` then starts from them.
     max_passes : float or None, default=None
-        The search for the first layer ends when its fits have taken so many passes over the rows, and the choice is
-        made among the sizes that have been tried. A pass with k > 10 features counts as k / 10 passes. Layers above
-        need no passes over X. Passes are counted instead of seconds so that the choice is the same on any machine.
+        Maximum number of passes over the rows in the search for the first layer; the choice is then made among the
+        sizes tried so far. A pass with k > 10 features counts as k / 10 passes. Upper layers need no passes over X.
+        Passes are counted instead of seconds so that the choice is the same on any machine.
     random_state : int, RandomState or None, default=None
-        Decides which entries are hidden, and about the starts if the model has no `random_state`.
+        Determines the hidden entries, and the initializations if the model has no `random_state`.
     n_jobs : int or None, default=None
-        How many fits are made at the same time, in processes of their own.
+        Number of fits that run at the same time, in separate processes.
     checkpoint : path or None, default=None
-        A file that keeps what has been measured. The same call goes on from it, and removes it when it is done. It
-        needs an integer as `random_state`.
+        A file in which the results of the fits are saved. The same call continues from it, and removes it at the end.
+        It needs an integer as `random_state`.
     refit : bool, default=True
         Whether the chosen model is fitted to all of X. If not, `best_estimator_` is not fitted.
     **fit_params
@@ -100,8 +99,8 @@ def select_layers(
     Returns
     -------
     Selection
-        The sizes, the model fitted with them, and a table of all that was tried. If the search is interrupted by
-        Ctrl-C, the choice is made among the sizes that have been tried.
+        The sizes, the model fitted with them, and a table of all candidates. If the search is interrupted by Ctrl-C,
+        the choice is made among the sizes tried so far.
 
     See Also
     --------
@@ -137,7 +136,7 @@ def select_layers(
         if not search.sizes():
             raise
         ended_by = "interrupt"
-        warnings.warn("Interrupted: the choice is made among the sizes that have been tried.", stacklevel=2)
+        warnings.warn("Interrupted: the choice is made among the sizes tried so far.", stacklevel=2)
     best = clone(model).set_params(random_state=searched.random_state, **size_params(model, search.sizes()))
     agreed = None
     if consensus:
@@ -149,7 +148,7 @@ def select_layers(
 
 
 def starting_from(start: Consensus, model: Any, fit_params: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    """The model and what its `fit` gets, to start from features of the first layer."""
+    """Return the model and its `fit` parameters for a start from given features of the first layer."""
     features = start.features.astype(start.codes.dtype)
     if isinstance(model, NMF):
         return model.set_params(init="custom"), {**fit_params, "W": start.codes, "H": features}
@@ -157,34 +156,36 @@ def starting_from(start: Consensus, model: Any, fit_params: dict[str, Any]) -> t
 
 
 def seeded(model: Factorization, rng: np.random.RandomState) -> Any:
-    """A copy for the fits of the search: silent, and with a seed."""
+    """Return a silent copy with a seed, for the fits of the search."""
     seed = drawn_seeds(rng, 1)[0] if model.random_state is None else model.random_state
     return clone(model).set_params(random_state=seed, verbose=0)
 
 
 def check_selectable(model: Any, fit_params: dict[str, Any]) -> None:
-    """Refuse a model whose layers cannot be chosen, and arguments of `fit` that belong to one choice of them."""
+    """Refuse a model whose layers cannot be chosen, and arguments of `fit` that are valid for one size only."""
     if not isinstance(model, Factorization):
         raise TypeError(f"model is {model!r}: expected an estimator of deepnmf.")
     whom = type(model).__name__
     model._validate_params()
     if not model._problem().masks_nan:
-        raise ValueError(f"{whom} as it is set cannot leave out entries of X, and its sizes are judged by hidden ones.")
+        raise ValueError(
+            f"{whom} with these parameters cannot skip hidden entries of X, which are needed to choose its sizes."
+        )
     for name in OF_ONE_SIZE:
         if fit_params.get(name) is not None:
-            raise ValueError(f"{name} was given, but it belongs to one choice of sizes: call fit with it afterwards.")
+            raise ValueError(f"{name} was given, but its shape depends on the sizes: pass it to fit afterwards.")
     if not is_deep(model):
         return
     for name, value in model.get_params(deep=False).items():
         if name != "layer_sizes" and isinstance(value, list | tuple | np.ndarray):
             raise ValueError(
-                f"{whom} has {name}={value!r}, one value a layer, but the number of layers is to be chosen: pass one "
-                "value for all, or the default."
+                f"{whom} has {name}={value!r}, one value per layer, but the number of layers is to be chosen: expected "
+                "one value for all layers, or the default."
             )
 
 
 def check_settings(n_splits: Any, hide: Any, max_passes: Any, random_state: Any, checkpoint: Any) -> None:
-    """Refuse settings of the search that mean nothing."""
+    """Refuse invalid settings of the search."""
     if not isinstance(n_splits, Integral) or n_splits < 1:
         raise ValueError(f"n_splits is {n_splits!r}: expected a positive integer.")
     if hide not in (None, "entries", "counts"):

@@ -1,4 +1,4 @@
-"""The result of a search for layer sizes: the choice, the fitted model, and all that was tried."""
+"""The result of a search for layer sizes: the choice, the fitted model, and the table of candidates."""
 
 import math
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 FIGURES = ("splits", "error", "excess", "±", "stability", "silhouette", "explained", "dead", "copies", "seconds")
 HEADINGS = ("layer", "size", *FIGURES, "")
-TICK_RATIO = 1.3  # of neighboring ticks, at least
+TICK_RATIO = 1.3  # smallest ratio of neighboring ticks
 PANELS_A_ROW = 2
 
 
 @dataclass(frozen=True, repr=False)
 class Selection:
-    """What `select_layers` has chosen and tried.
+    """The result of `select_layers`.
 
     Parameters
     ----------
@@ -30,10 +30,10 @@ class Selection:
     best_estimator_ : estimator
         A copy of the model with these sizes, fitted to all of X unless ``refit=False``.
     table_ : list of Candidate
-        All sizes that were tried, layer by layer. A layer above those of `best_sizes_` was tried and judged not to
-        exist.
+        All candidates, layer by layer. If it has a layer above those of `best_sizes_`, the search decided that this
+        layer does not exist.
     ended_by_ : {"interrupt", "max_passes"} or None
-        What has ended the search before all sizes had been tried, so that the choice is one among those that had.
+        What ended the search early. The choice is then made among the sizes tried until then.
     consensus_ : Consensus or None
         Features of the first layer on which ten random starts agree, with ``consensus=True``.
 
@@ -55,11 +55,11 @@ class Selection:
     consensus_: Consensus | None = None
 
     def plot(self) -> "Figure":
-        """Plot error and stability over the size, one panel for each layer that was tried.
+        """Plot error and stability against the size, one panel for each layer in the table.
 
         Bars are the standard errors of the differences from the smallest error. The gray line is the stability, on the
-        axis to the right. A vertical line marks the chosen size. For a layer in between, a horizontal line marks the
-        error of the layers above without it.
+        axis to the right. A vertical line marks the chosen size. For an intermediate layer, a horizontal line marks
+        the error of the layers above without it.
 
         Returns
         -------
@@ -78,7 +78,7 @@ class Selection:
         return figure
 
     def _groups(self) -> list[list[Candidate]]:
-        """The candidates that are sizes of the same layer, of a layer in between below those it is best with."""
+        """Group the candidates by layer; an intermediate layer is grouped with its best layers above."""
         keys = {}
         for row in sorted(self.table_, key=lambda row: -row.error):
             keys[row.layer, row.above != ()] = row.layer, row.above
@@ -87,13 +87,13 @@ class Selection:
         return [[row for row in shown if (row.layer, row.above) == key] for key in order]
 
     def _chosen(self, rows: Sequence[Candidate]) -> int | None:
-        """The size that was chosen among candidates for a layer; None if there is no such layer."""
+        """Return the chosen size of a layer; None if the layer does not exist."""
         place, above = rows[0].layer - 1, rows[0].above
         chosen = self.best_sizes_[place : place + 1 + len(above)]
         return next((row.size for row in rows if chosen == (row.size, *above)), None)
 
     def _without(self, rows: Sequence[Candidate]) -> Candidate | None:
-        """What was tried with the layers above some candidates alone; None for candidates below no layer."""
+        """Return the candidate that consists only of the layers above these candidates; None without such layers."""
         same = [one for one in self.table_ if one.layer >= rows[0].layer and (one.size, *one.above) == rows[0].above]
         return min(same, key=lambda one: one.layer, default=None)
 
@@ -146,7 +146,7 @@ class Selection:
 
 
 def spread_out(sizes: Sequence[int], chosen: int | None = None) -> list[int]:
-    """Sizes whose numbers have room side by side on a logarithmic axis, among them the chosen one.
+    """Return sizes whose tick labels do not overlap on a logarithmic axis, including the chosen one.
 
     Examples
     --------
@@ -163,9 +163,10 @@ def spread_out(sizes: Sequence[int], chosen: int | None = None) -> list[int]:
 
 
 def cells(candidate: Candidate, headings: Sequence[str] = HEADINGS) -> tuple[str, ...]:
-    """The figures of a candidate as text, by their headings; ± is the standard error of the excess.
+    """Return the figures of a candidate as text, by their headings; ± is the standard error of the excess.
 
-    The last one says what it is by the three rules: the smallest error, the usual rule of one standard error, and ours.
+    The last column marks the choices of three rules: the smallest error, the usual rule of one standard error, and the
+    rule of `select_layers`.
     """
     marks = {
         "min": candidate.is_smallest_error,

@@ -1,4 +1,4 @@
-"""The search for the size of one layer: which sizes are tried, by how many fits, and how it is interrupted."""
+"""The search for the size of one layer: the sizes to try, their fits, and the budget."""
 
 import time
 import warnings
@@ -30,26 +30,26 @@ from deepnmf.selection.stability import halves, of_rows, stability
 from deepnmf.solvers.checkpoints import Checkpoints, Progress
 from deepnmf.solvers.loop import INTERRUPTED
 
-ENOUGH_WORSE = 2  # sizes in a row that are clearly worse than the best one: larger ones are not tried
-FEATURES_OF_A_PASS = 10  # with more features, a pass over the data takes longer and counts for more
-RESOLUTION = 1e-5  # of the spread of what is hidden: fits of data without noise end with errors of this size
-MEASURED = "measured"  # why a stage of a checkpoint is over
+ENOUGH_WORSE = 2  # after this many consecutive sizes that are clearly worse than the best one, larger ones are skipped
+FEATURES_OF_A_PASS = 10  # with more features, a pass over the data takes longer and counts as more passes
+RESOLUTION = 1e-5  # of the spread of hidden entries: the size of errors of fits to data without noise
+MEASURED = "measured"  # stop reason of a stage in a checkpoint
 
 
 class BudgetSpent(Exception):
-    """The fits so far have taken as many passes over the data as they may."""
+    """The fits have used up the allowed number of passes over the data."""
 
 
 @dataclass
 class Budget:
-    """How many passes over the data the fits of a search may take, and have taken; and where their results are kept."""
+    """The allowed and the used number of passes over the data, and the checkpoint of the results."""
 
     max_passes: float | None = None
     checkpoints: Checkpoints | None = None
     spent: float = 0.0
 
     def measured(self, measure: Callable[[], Trial]) -> Trial:
-        """A trial, from the checkpoint if it is there."""
+        """Return a trial, from the checkpoint if it contains it."""
         if self.max_passes is not None and self.spent >= self.max_passes:
             raise BudgetSpent
         number, progress = (0, Progress(None)) if self.checkpoints is None else self.checkpoints.enter(None)
@@ -61,7 +61,7 @@ class Budget:
 
 
 class Measured(NamedTuple):
-    """What one fit has shown."""
+    """The results of one fit."""
 
     errors: Array
     weights: Array
@@ -71,32 +71,32 @@ class Measured(NamedTuple):
 
 
 def single_layer(size: int) -> LayerSizes:
-    """A layer with nothing above it."""
+    """Return the sizes of a single layer."""
     return (size,)
 
 
 @dataclass
 class Judge:
-    """Fits models to what is seen, and measures how well they predict what is hidden.
+    """Fits models to the seen entries, and measures their errors at the hidden entries.
 
     Parameters
     ----------
     splits : Splits
     model_of : function of sizes
-        Returns an estimator with these layers, not fitted.
+        Returns an unfitted estimator with these layers.
     describe : function of features
         Returns the share that they explain, and the number of copies among them.
     layer : int
-        The number of the lowest layer that is fitted.
+        The number of the lowest fitted layer.
     budget : Budget
     n_jobs : int or None
-        How many fits are made at the same time.
+        Number of fits that run at the same time.
     verbose : int
         Whether a line is printed for each size.
     y, fit_params
-        What `fit` gets beside the data and the weights.
+        Arguments of `fit` other than the data and the weights.
     trials : dict
-        What was measured, by sizes.
+        The measurements, by sizes.
     """
 
     splits: Splits
@@ -113,7 +113,7 @@ class Judge:
     def search(self, grid: Sequence[int], layers_of: Callable[[int], LayerSizes] = single_layer) -> None:
         """Try sizes of a coarse grid until larger ones are clearly worse, then sizes around the best one.
 
-        They are sizes of one layer; `layers_of` completes them by layers above or below, whose sizes are given.
+        These are sizes of one layer; `layers_of` adds the given sizes of the layers above or below.
         """
         tried: list[int] = []
         n_worse = 0
@@ -137,21 +137,21 @@ class Judge:
         self._complete(self.trials)
 
     def _compared(self, tried: Sequence[int], layers_of: Callable[[int], LayerSizes]) -> dict[LayerSizes, Trial]:
-        """The trials of some sizes, measured well enough to be compared: a single one in question need not be."""
+        """Return the trials of some sizes, measured in all splits unless only one of them can still be the best."""
         trials = {layers_of(size): self.trials[layers_of(size)] for size in tried}
         if len(in_question(trials)) > 1:
             self._complete(trials)
         return {(size,): self.trials[layers_of(size)] for size in tried}
 
     def _try(self, sizes: LayerSizes, later: Sequence[int]) -> None:
-        """Measure a candidate in the first split, unless it was."""
+        """Measure a candidate in the first split, unless this was done before."""
         if sizes not in self.trials:
             self.trials[sizes] = self.budget.measured(partial(self._measure, sizes))
             if self.verbose:
                 self._print(sizes, later)
 
     def _complete(self, trials: Trials) -> None:
-        """Measure those that are in question in all splits."""
+        """Measure all candidates that can still be the best in all splits."""
         for sizes in in_question(trials) if trials else ():
             if self.trials[sizes].n_splits < len(self.splits.seeds):
                 others = self.budget.measured(partial(self._measure_others, sizes))
@@ -162,12 +162,12 @@ class Judge:
     # -------------------------------------------------------------------------------------- the fits
 
     def _measure(self, sizes: LayerSizes) -> Trial:
-        """Predict what the first split hides, and fit both halves of the rows."""
+        """Predict the hidden entries of the first split, and fit both halves of the rows."""
         halves = range(2 if len(sizes) == 1 else 0)
         return self._trial(sizes, [partial(self._learn, half=half) for half in halves], range(1))
 
     def _measure_others(self, sizes: LayerSizes) -> Trial:
-        """Predict what the other splits hide."""
+        """Predict the hidden entries of the other splits."""
         return self._trial(sizes, [], range(1, len(self.splits.seeds)))
 
     def _trial(self, sizes: LayerSizes, learn: Sequence[Callable[[Any], Measured]], splits: Sequence[int]) -> Trial:
@@ -189,7 +189,7 @@ class Judge:
         return Features(*similar, explained, int(dead), copies)
 
     def _predict(self, model: Any, split: int) -> Measured:
-        """Fit what a split shows, and predict what it hides."""
+        """Fit the seen entries of a split, and predict the hidden ones."""
         model = self._fitted_to_seen(model, split)
         spread = self.splits.spread(split, model._learned.divergence) if split == 0 else 0.0
         return Measured(*self.splits.errors(split, model), model.features_[0], model.n_iter_, spread)
@@ -199,7 +199,7 @@ class Judge:
         return fitted(model, X, self.y, **_weights(entry_weight), **self.fit_params)
 
     def _learn(self, model: Any, half: int) -> Measured:
-        """Fit a half of the rows from a random start."""
+        """Fit one half of the rows from a random start."""
         n_rows, seed = self.splits.shape[0], self.splits.seeds[0]
         rows = halves(n_rows, seed)[half]
         X, entry_weight = self.splits.some_rows(rows)
@@ -223,7 +223,7 @@ class Judge:
 
 
 def is_too_large(size: int, tried: Mapping[LayerSizes, Trial]) -> bool:
-    """Whether a size is clearly worse than a smaller one, which has the smallest error."""
+    """Whether a size is clearly worse than a smaller size that has the smallest error."""
     least = smallest_error(tried)
     return size > least[0] and is_clearly_worse(tried[size,], tried[least])
 
@@ -239,9 +239,9 @@ def _weights(entry_weight: Any) -> dict[str, Any]:
 
 
 def fitted(model: Any, X: Matrix, y: Any = None, **fit_params: Any) -> Any:
-    """A fitted copy of a model, without the warnings that the fits of a search would give one by one.
+    """Return a fitted copy of a model, without the warnings of single fits.
 
-    A fit that is interrupted ends early, so that its errors cannot be compared: the interrupt goes on.
+    An interrupted fit ends early, and its errors cannot be compared; therefore the interrupt is raised again.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -254,7 +254,7 @@ def fitted(model: Any, X: Matrix, y: Any = None, **fit_params: Any) -> Any:
 
 
 def coarse_grid(largest: int) -> Iterator[int]:
-    """1, 2, 3, 4, 6, 8, 12, 16, 24 and so on, each about 1.4 times the one before, and the largest.
+    """Yield 1, 2, 3, 4, 6, 8, 12, 16, 24 and so on, each about 1.4 times the previous size, and the largest size.
 
     Examples
     --------
@@ -271,7 +271,7 @@ def coarse_grid(largest: int) -> Iterator[int]:
 
 
 def halved_gaps(tried: Sequence[int], best: int) -> list[int]:
-    """The sizes in the middle between the best one and its neighbors among those that have been tried.
+    """Return the sizes halfway between the best size and its neighbors among the sizes tried so far.
 
     Examples
     --------

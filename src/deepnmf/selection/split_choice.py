@@ -1,4 +1,4 @@
-"""Data as users give it, and how some of it is hidden."""
+"""The choice between hidden entries and hidden counts for the data that users give."""
 
 import math
 from typing import Any
@@ -19,12 +19,12 @@ from deepnmf.selection.splits import Splits
 from deepnmf.selection.thinned_counts import ThinnedCounts
 
 STORED = "stored"
-SAFE_IN_SINGLE_PRECISION = 2.0**20  # root mean square, for every model
-MOST_ENTRIES = 2**24  # of rows that are not in memory, which are read into it
+SAFE_IN_SINGLE_PRECISION = 2.0**20  # root mean square that every model can handle
+MOST_ENTRIES = 2**24  # to read into memory when the rows are not there
 
 
 def in_memory(X: Any) -> Matrix:
-    """X, or evenly spaced rows of one that is in a file or on a cluster."""
+    """Return X, or evenly spaced rows of an X in a file or on a cluster."""
     source = X if is_on_cluster(X) else row_source(X)
     if source is None:
         return X
@@ -34,10 +34,10 @@ def in_memory(X: Any) -> Matrix:
 
 
 def splits_of(X: Matrix, seeds: list[int], entry_weight: Any, divergence: Divergence, hide: str | None) -> Splits:
-    """Check data and weights, and say how they are hidden."""
+    """Check data and weights, and return their splits."""
     X = check_array(with_holes(X), accept_sparse="csr", dtype=FLOATS, ensure_all_finite="allow-nan", input_name="X")
     if sparse.issparse(X) and not X.has_canonical_format:
-        X = X.copy()  # the user's matrix is not ours to tidy up
+        X = X.copy()  # the user's matrix must not be modified
         X.sum_duplicates()
     if hide == "counts" or (hide is None and _suits_thinning(X, entry_weight, divergence)):
         return _thinned(X, seeds, entry_weight, divergence)
@@ -47,10 +47,10 @@ def splits_of(X: Matrix, seeds: list[int], entry_weight: Any, divergence: Diverg
 
 
 def _dtype(X: Matrix, divergence: Divergence) -> Any:
-    """Single precision for squared error, which takes half the room and less time, where squares are accurate in it.
+    """Return single precision for squared error, which takes half the memory and less time, if squares do not overflow.
 
-    Errors at hidden entries are the same to six digits, and their noise is larger. Codes under other losses may
-    be any number where nothing determines them.
+    Errors at hidden entries agree to six digits, and their noise is larger. With other losses, undetermined codes may
+    be arbitrarily large.
     """
     values = X.data if sparse.issparse(X) else X
     largest = max(abs(float(extreme.reduce(values, axis=None, initial=0))) for extreme in (np.fmax, np.fmin))
@@ -69,9 +69,9 @@ def _are_counts(values: Any) -> bool:
 
 def _thinned(X: Matrix, seeds: list[int], entry_weight: Any, divergence: Divergence) -> Splits:
     if not divergence.is_kl:
-        raise ValueError("hide='counts' needs beta_loss='kullback-leibler', the loss of counts.")
+        raise ValueError("hide='counts' needs beta_loss='kullback-leibler', the loss for counts.")
     if entry_weight is not None:
-        raise ValueError("hide='counts' takes no entry_weight: hide='entries' does.")
+        raise ValueError("hide='counts' does not support entry_weight: use hide='entries'.")
     X = sparse.csr_array(X)
     if not _are_counts(X.data):
         raise ValueError("hide='counts' needs counts: X has entries that are negative, NaN or not whole numbers.")
@@ -85,8 +85,8 @@ def _sparse(X: Matrix, seeds: list[int], entry_weight: Any, divergence: Divergen
         raise ValueError(f'entry_weight must be None or "{STORED}" to choose layers for a sparse X.')
     if not divergence.is_squared_error:
         raise ValueError(
-            f"select_layers takes a sparse X for squared error, or for beta_loss='kullback-leibler' if its entries are "
-            f"counts: beta_loss is {divergence.beta:g} here; pass some rows as a dense array."
+            f"select_layers supports a sparse X for squared error, and for counts with beta_loss='kullback-leibler', "
+            f"but beta_loss is {divergence.beta:g}: pass some rows as a dense array."
         )
     return HiddenInSparse(X, seeds, _dtype(X, divergence))
 

@@ -1,6 +1,6 @@
-"""Data split into what a fit gets to see and what it must predict, several times.
+"""Splits of data into a part that a fit sees and a hidden part that it must predict.
 
-What is hidden is drawn again from a seed whenever it is needed, and so is the same for every candidate and in every
+The hidden part is drawn from a seed whenever it is needed, so that it is the same for every candidate and in every
 process.
 """
 
@@ -16,20 +16,20 @@ from deepnmf.kernels import sampled_products
 from deepnmf.objective.divergences import Divergence
 
 HIDDEN_SHARE = 0.1
-FEWEST_OBSERVED = 200  # entries: of fewer than twenty hidden ones the errors say next to nothing
-LEAST_PREDICTION = 0.01  # of the baseline's: logarithms of predictions must be finite
+FEWEST_OBSERVED = 200  # entries: the errors of fewer than twenty hidden entries are not informative
+LEAST_PREDICTION = 0.01  # relative to the baseline, so that logarithms of predictions are finite
 PLACES_AT_ONCE = 2**16
 
 
 class Seen(NamedTuple):
-    """What a fit gets to see: data, and the weights of its entries as `fit` takes them."""
+    """The data that a fit sees, and the weights of its entries as `fit` takes them."""
 
     X: Matrix
     entry_weight: Any = None
 
 
 class Splits(ABC):
-    """A matrix and what is hidden of it in each split.
+    """A matrix, and the hidden part of it in each split.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Splits(ABC):
     seeds : list of int
         One for each split.
     dtype : dtype or None
-        In which fits see it; None is that of X.
+        The dtype of the data in the fits; None is that of X.
     """
 
     def __init__(self, X: Matrix, seeds: list[int], dtype: Any = None) -> None:
@@ -51,19 +51,19 @@ class Splits(ABC):
 
     @abstractmethod
     def seen(self, split: int) -> Seen:
-        """The data without what a split hides."""
+        """Return the data without the hidden part of a split."""
 
     @abstractmethod
     def errors(self, split: int, model: Any) -> tuple[Array, Array]:
-        """The divergence of what is hidden from its predictions, summed by row, and the sum of the weights."""
+        """Return the divergence of the hidden part from its predictions, summed by row, and the sum of the weights."""
 
     @abstractmethod
     def spread(self, split: int, divergence: Divergence) -> float:
-        """The mean divergence of what is hidden from its mean."""
+        """Return the mean divergence of the hidden part from its mean."""
 
     @abstractmethod
     def some_rows(self, rows: Array) -> Seen:
-        """Some rows, with nothing hidden."""
+        """Return some rows, with nothing hidden."""
 
     def check(self) -> None:
         """Refuse data from which nothing can be hidden."""
@@ -73,27 +73,27 @@ class Splits(ABC):
             raise ValueError(f"Column {column} of X has no observed entry: remove such columns before choosing layers.")
         if by_row.sum() < FEWEST_OBSERVED:
             raise ValueError(
-                f"X has {int(by_row.sum())} observed entries: at least {FEWEST_OBSERVED} are needed to hide a tenth."
+                f"X has {int(by_row.sum())} observed entries: expected at least {FEWEST_OBSERVED} to choose layers."
             )
 
     def rng(self, split: int) -> np.random.Generator:
-        """What draws the entries that a split hides."""
+        """Return the random generator for the hidden part of a split."""
         return np.random.default_rng(self.seeds[split])
 
 
 def decoder(model: Any) -> tuple[Array, Array]:
-    """H and D of the data's reconstruction H D by the lowest layer of a model."""
+    """Return H and D of the reconstruction H D of the data by the lowest layer of a model."""
     H = model.codes_[0]
     return H, model.decode(np.eye(H.shape[1], dtype=H.dtype), 0)
 
 
 def products_at(rows: Array, columns: Array, H: Array, D: Array) -> Array:
-    """(H D)_ij at some entries; `rows` ascend."""
+    """Return (H D)_ij at some entries; `rows` must be sorted."""
     ends = np.searchsorted(rows, np.arange(len(H) + 1))
     places = sparse.csr_array((np.empty(len(rows), H.dtype), columns, ends), shape=(len(H), D.shape[1]))
     return sampled_products(places, H, D).astype(np.float64)
 
 
 def parts(n_places: int) -> Iterator[slice]:
-    """Slices of places that are predicted at once, so that predictions take little room beside the data."""
+    """Yield slices of entries to be predicted together, so that predictions take little memory."""
     return (slice(begin, begin + PLACES_AT_ONCE) for begin in range(0, n_places, PLACES_AT_ONCE))

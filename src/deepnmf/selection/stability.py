@@ -1,4 +1,4 @@
-"""Whether features come back: in fits from random starts on different halves of the rows."""
+"""Stability of features between fits from random starts on different halves of the rows."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,14 +19,14 @@ def halves(n_rows: int, seed: int) -> list[Array]:
 
 
 def of_rows(value: Any, rows: Array, n_rows: int) -> Any:
-    """What belongs to some rows of something that has an item for each row; anything else as it is."""
+    """Return the items of some rows if a value has one item for each row; return other values unchanged."""
     if value is None or isinstance(value, str) or not hasattr(value, "__len__") or len(value) != n_rows:
         return value
     return np.asarray(value)[rows]
 
 
 def stability(features: Sequence[Array]) -> tuple[float, float]:
-    """The mean cosine of matched features of two fits, and their mean silhouette.
+    """Return the mean cosine of matched features of two fits, and their mean silhouette.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def stability(features: Sequence[Array]) -> tuple[float, float]:
 
 
 def matched_silhouette(one: Array, other: Array) -> float:
-    """The mean silhouette of the features of two fits, a cluster for each matched pair; NaN for a single feature."""
+    """Return the mean silhouette of the features of two fits, with matched pairs as clusters; NaN for one feature."""
     if len(one) < 2:
         return float("nan")
     one, other = normalize(one), normalize(other)

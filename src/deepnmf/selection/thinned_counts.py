@@ -1,7 +1,7 @@
-"""Counts of which some are hidden: each single event is seen or not, so that what is hidden is independent of the rest.
+"""Hidden counts: each event is either seen or hidden, so that the hidden counts are independent of the seen counts.
 
-A Poisson variable from which events are taken at random leaves two independent Poisson variables (binomial thinning).
-Zeros need not be hidden, and a sparse matrix stays as sparse as it is.
+A random division of the events of a Poisson variable gives two independent Poisson variables (binomial thinning).
+Zeros need not be hidden, and a sparse matrix stays sparse.
 """
 
 import math
@@ -23,7 +23,7 @@ class ThinnedCounts(Splits):
         return np.asarray(self.X.sum(axis=1)).ravel(), np.ones(self.shape[1])
 
     def hidden(self, split: int) -> Array:
-        """How many of each stored count are hidden."""
+        """Return the number of hidden events of each stored count."""
         rng, hidden = self.rng(split), np.empty(self.X.nnz, np.int32)
         for part in parts(self.X.nnz):
             hidden[part] = rng.binomial(self.X.data[part].astype(np.int64), HIDDEN_SHARE)
@@ -41,10 +41,10 @@ class ThinnedCounts(Splits):
         return Seen(self.X[rows].astype(self.dtype, copy=False))
 
     def errors(self, split: int, model: Any) -> tuple[Array, Array]:
-        """The Kullback-Leibler divergence of the hidden counts from their predictions, and their number, by row.
+        """Return the Kullback-Leibler divergence of the hidden counts from their predictions, and their number, by row.
 
-        What was seen predicts a ninth of it. A hundredth of the prediction is that of the baseline, row total times
-        column share, so that no count is predicted to be impossible.
+        The prediction is a ninth of the reconstruction of the seen counts, as a tenth of the counts is hidden. It is
+        mixed with a hundredth of the baseline, row total times column share, so that no prediction is zero.
         """
         hidden, (H, D) = self.hidden(split), decoder(model)
         scale = HIDDEN_SHARE / (1 - HIDDEN_SHARE)
@@ -65,13 +65,13 @@ class ThinnedCounts(Splits):
         return errors, numbers
 
     def spread(self, split: int, divergence: Divergence) -> float:
-        """The divergence of the hidden counts from their mean over all entries, for each count."""
+        """Return the divergence of the hidden counts from their mean over all entries, per count."""
         hidden = self.hidden(split)
         events = hidden[hidden > 0]
         mean = events.sum() / math.prod(self.shape)
         return float(events @ np.log(events / mean) / max(events.sum(), 1))
 
     def _without(self, hidden: Array) -> Matrix:
-        """The counts without the hidden ones, zeros among them stored."""
+        """Return the counts without the hidden ones, with explicit zeros."""
         left = np.subtract(self.X.data, hidden, dtype=self.dtype, casting="unsafe")
         return sparse.csr_array((left, self.X.indices, self.X.indptr), shape=self.shape)

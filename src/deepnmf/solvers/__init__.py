@@ -1,1 +1,1 @@
-"""HOW it is minimized: one loop, steps for blocks, starts, layer-wise pre-training."""
+"""How it is minimized: one loop, steps for blocks, initializations, layer-wise pre-training."""

@@ -1,4 +1,4 @@
-"""Descent on a chain with an activation between its layers: two passes over X a sweep."""
+"""Descent on a chain with an activation between its layers, with two passes over X per sweep."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,22 +16,22 @@ from deepnmf.solvers.steps import Solver
 STEPS_ON_CODES = 6
 STEPS_ON_LOWEST = 4
 GROW, SHRINK = 1.3, 1 / 3
-WELL_SHOWN = 1e-8  # codes of an activation can be all but parallel, and the factor that tells them apart huge
+WELL_SHOWN = 1e-8  # codes above an activation can be nearly parallel, and a factor that separates them would be huge
 MOST_TRIALS = 8
 FAINTEST = SHRINK**MOST_TRIALS
-UNRESOLVED = 1e-4  # of ‖X‖²; rounding leaves less
+UNRESOLVED = 1e-4  # of ‖X‖²; rounding errors are smaller
 
 
 @dataclass(frozen=True)
 class Known:
-    """What graphs see of the codes: values of the layers they are on, and the products with them."""
+    """Statistics of the codes for graphs: the values of their layers, and the products with them."""
 
     values: tuple[Array, ...]
     products: tuple[Array, ...]
 
     @property
     def roughness(self) -> list[Array]:
-        """The diagonal of V_lᵀLV_l, one a graph."""
+        """The diagonal of V_lᵀLV_l for each graph."""
         pairs = zip(self.values, self.products, strict=True)
         return [np.einsum("ij,ij->j", V, LV, dtype=np.float64) for V, LV in pairs]
 
@@ -42,9 +42,9 @@ class ActivatedState:
 
     codes: Array
     chain: Chain
-    step_sizes: Array  # one a row
+    step_sizes: Array  # one per row
     known: Known
-    stride: float = 0.1  # on the factors above the activation, in units of one over their curvature
+    stride: float = 0.1  # step length of the factors above the activation, in units of the inverse curvature
     loss: float = np.inf
     optimality: float = np.inf
     exhausted: bool = False
@@ -52,12 +52,12 @@ class ActivatedState:
 
 @dataclass(frozen=True)
 class _CodesStep:
-    """One block of rows: its codes, then its share of the slopes of the upper factors."""
+    """The pass over one block of rows: it updates the codes, then sums the slopes of the upper factors."""
 
     problem: ActivatedRows
     lowest: Array
 
-    @np.errstate(over="ignore", invalid="ignore")  # slopes that are no numbers move nothing
+    @np.errstate(over="ignore", invalid="ignore")  # slopes that are not finite are ignored
     def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         H, sizes, *pulled = rows
         problem = self.problem.of_rows(pulled)
@@ -70,14 +70,14 @@ class _CodesStep:
 
 @dataclass(frozen=True)
 class _StatisticsStep:
-    """One block of rows: what the lowest factor, the penalties and graphs on some layers need to know of its codes."""
+    """The pass over one block of rows that computes the statistics for the lowest factor, penalties and graphs."""
 
     problem: ActivatedRows
     layers: tuple[int, ...]
 
     def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         H = rows[0]
-        with np.errstate(over="ignore", invalid="ignore"):  # a step too far is taken back
+        with np.errstate(over="ignore", invalid="ignore"):  # a step that is too long is undone
             values = self.problem.values_below(H)
             V = values[0]
             sums = (np.ascontiguousarray(V.T) @ X_b, V.T @ V, H.T @ H, H.sum(axis=0, dtype=np.float64))
@@ -88,10 +88,10 @@ class _StatisticsStep:
 class ActivatedDescent:
     """Sweeps of one model on one engine.
 
-    The first pass lowers the codes and adds up the slopes of Z_2..Z_m; they make one gradient step, scaled
-    by their curvature. The second pass gives the statistics from which Z_1 is updated exactly, and with them the
-    objective: where it would rise, the upper factors' step is shortened and the pass made again. Without
-    that step the sweep descends for certain.
+    The first pass updates the codes and sums the slopes of Z_2..Z_m, which make one gradient step, scaled by their
+    curvature. The second pass computes the statistics for an exact update of Z_1, and the objective. If the objective
+    would rise, the step of the upper factors is shortened and the second pass is repeated. Without this step a sweep
+    always descends.
     """
 
     engine: Engine
@@ -127,19 +127,19 @@ class ActivatedDescent:
         for stride in (*(state.stride * SHRINK**trial for trial in range(MOST_TRIALS)), 0.0):
             reached = self._with_upper_step(moved, slopes, stride)
             if self._is_descent(state.loss, reached.loss):
-                # What is left to fit is rounding, and would be fitted.
+                # The remaining residual is rounding error and must not be fitted.
                 exact = reached.loss <= rounding(self.engine, self.engine.sqnorm, reached.loss)
                 return replace(reached, stride=max(GROW * stride, FAINTEST), exhausted=exact)
         return replace(state, exhausted=True)
 
     def _is_descent(self, before: float, after: float) -> bool:
-        """Whether a loss is no higher, and one that can be: far below zero is what cancelled terms have left of it."""
+        """Whether a loss is not higher, and valid: a loss far below zero is a cancellation error."""
         lowest = -UNRESOLVED * self.engine.sqnorm
         return lowest <= after <= before + rounding(self.engine, self.engine.sqnorm, before)
 
-    @np.errstate(over="ignore", invalid="ignore")  # a step too far is taken back
+    @np.errstate(over="ignore", invalid="ignore")  # a step that is too long is undone
     def _with_upper_step(self, state: ActivatedState, slopes: Sequence[Slope], stride: float) -> ActivatedState:
-        """Step with Z_2..Z_m, update Z_1, and find the objective there."""
+        """Make a step of Z_2..Z_m, update Z_1, and compute the objective."""
         chain = state.chain
         for layer, slope in enumerate(slopes, start=1):
             Z = chain.factors[layer] - stride * slope.step()
@@ -148,12 +148,14 @@ class ActivatedDescent:
         if not np.isfinite(lowest.K).all():
             return replace(state, loss=np.inf)
         rough = known.roughness
-        chain = chain.with_factor(0, self._lowest_factor(chain, self.objective.held(chain, lowest, rough), top))
+        chain = chain.with_factor(
+            0, self._lowest_factor(chain, self.objective.gram_with_graphs(chain, lowest, rough), top)
+        )
         loss = self.objective.value(chain, lowest, top, rough)
         return replace(state, chain=chain, known=known, loss=loss)
 
     def _statistics(self, codes: Array, chain: Chain) -> tuple[Statistics, Statistics, Known]:
-        """What Z_1 needs to know of X and V_1, what penalties need to know of the top codes, and what graphs see."""
+        """Compute the statistics of V_1 for Z_1, of the top codes for penalties, and those for graphs."""
         problem, graphs = self.objective.rows(chain, self.engine.dtype), self.objective.graphs
         step = _StatisticsStep(problem, tuple(penalty.layer for penalty in graphs.penalties))
         values, (M, K_lowest, K, code_sums) = self.engine.sweep((codes,), step)
@@ -163,7 +165,7 @@ class ActivatedDescent:
         return lowest, top, Known(values, products)
 
     def _lowest_factor(self, chain: Chain, lowest: Statistics, top: Statistics) -> Array:
-        """Z_1 next to the data is a linear problem in the codes V_1."""
+        """Update Z_1, whose problem is linear in the codes V_1."""
         Z = chain.factors[0]
         if not chain.nonnegative:
             terms = self.objective.factor_terms(chain, 0, top)

@@ -1,4 +1,4 @@
-"""Codes of new rows below an activation, with the factors fixed."""
+"""Codes of new rows for a chain with an activation, with the factors fixed."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,20 +18,20 @@ STEPS_A_ROUND, MOST_ROUNDS, TOLERANCE = 20, 40, 1e-9
 
 @dataclass(frozen=True)
 class ActivatedEncoder:
-    """The codes downhill of the best start at hand, each row on its own, in double precision.
+    """Finds codes by descent from the best available start, for each row independently, in double precision.
 
-    The problem is not convex: where a row starts decides where it ends. It starts layer by layer, as the pre-training
-    saw the rows, or from the codes of another row, whichever fits it better.
+    The problem is not convex, so that the result depends on the start. A row starts from codes found layer by layer, as
+    in the pre-training, or from the codes of another row, whichever fits better.
 
-    Rows are taken in batches of one size, filled up where rows lack: a product's rounding depends on its shape, and
-    where an activation is flat it would decide the codes. So a row's codes do not depend on the rows it is given with.
+    Rows are processed in batches of a fixed size, padded with zeros, because the rounding of a product depends on its
+    shape and could change the codes where an activation is flat. Thus the codes of a row do not depend on other rows.
     """
 
     decoders: tuple[Array, ...]  # Z_1..Z_m
     activation: Activation
     penalty: CodePenalty
     nonnegative: bool
-    others: Array  # codes of other rows, where there are any
+    others: Array  # codes of other rows, if there are any
 
     def encode(self, engine: Engine) -> Array:
         """Codes of the top layer."""
@@ -49,7 +49,7 @@ class ActivatedEncoder:
 
     @cached_property
     def _batch(self) -> int:
-        """Rows taken at once: it hangs on the model alone, never on how many rows there are."""
+        """The number of rows per batch, which depends on the model only, not on the number of rows."""
         widest = max(self.decoders[0].shape)
         return int(np.clip(BATCH_ENTRIES // widest, SMALLEST_BATCH, LARGEST_BATCH))
 
@@ -68,7 +68,7 @@ class ActivatedEncoder:
         return (H.astype(X_b.dtype, copy=False),), ()
 
     def _descend(self, part: Array, H: Array, F: Array, sizes: Array) -> Array:
-        """Lower some rows in place, and return which of them are not at the end."""
+        """Improve some rows in place, and return those that have not converged."""
         H_part, F_part, sizes_part = (self._filled_up(array[part]) for array in (H, F, sizes))
         rows = descend_rows(self._problem, H_part, F_part, sizes_part, STEPS_A_ROUND)
         H[part], sizes[part] = rows.codes[: len(part)], rows.sizes[: len(part)]
@@ -78,7 +78,7 @@ class ActivatedEncoder:
         return [rows[start : start + self._batch] for start in range(0, len(rows), self._batch)]
 
     def _filled_up(self, rows: Array) -> Array:
-        """Rows of zeros behind the last, as many as a batch lacks."""
+        """Pad a batch with rows of zeros."""
         filled: Array = np.zeros((self._batch, *rows.shape[1:]))
         filled[: len(rows)] = rows
         return filled
@@ -96,7 +96,7 @@ class ActivatedEncoder:
 
     @cached_property
     def _known(self) -> tuple[Array, Array]:
-        """The other rows' codes on the lowest layer, and their values but for what a row adds."""
+        """The codes of the other rows on the lowest layer, and their values up to a term of the new row."""
         V = self._problem.values_below(self.others)[0]
         values, _ = self._problem.evaluate(self.others, np.zeros_like(V))
         return V, values
@@ -109,6 +109,6 @@ class ActivatedEncoder:
 
     @cached_property
     def _grams(self) -> list[Array]:
-        """The Gram matrix of every layer's own problem."""
+        """The Gram matrix of the problem of every layer."""
         *lower, top = (Z @ Z.T for Z in self.decoders)
         return [*lower, top + self.penalty.gram]

@@ -1,4 +1,4 @@
-"""How far a result is from the first-order conditions of optimality, measured at the result itself."""
+"""The certificate: the violation of the first-order optimality conditions, measured at the result itself."""
 
 from deepnmf.arrays import Array
 from deepnmf.objective import Chain
@@ -8,11 +8,11 @@ from deepnmf.solvers.steps import squared_violation
 
 
 def kkt_residual(descent: ChainDescent, codes: Array, chain: Chain) -> float:
-    """The largest relative projected gradient among codes and factors, with one pass over X.
+    """Return the largest relative projected gradient among codes and factors, with one pass over X.
 
-    The gradient of the objective in one of them, without what points out of the nonnegative ones at a zero, by the
-    norm of its linear part, X Dᵀ for the codes: 0 at a stationary point, and of the order of 1 at a guess. What a sweep
-    measures on its way is older: it belongs to where that sweep set out from.
+    The projected gradient is the gradient of the objective without the entries that would push a zero below 0. It is
+    relative to the norm of its linear part, X Dᵀ for the codes: 0 at a stationary point, and of the order of 1 at a
+    random start. The value measured during a sweep is older, because it belongs to the point where the sweep started.
     """
     stats, worst = descent.codes_residual(codes, chain)
     for layer in range(chain.depth):

@@ -1,4 +1,4 @@
-"""The fit of a chain: layer-wise pre-training, then descent on all factors, then the scale that is handed out."""
+"""The fit of a chain: layer-wise pre-training, descent on all factors, and the final scale."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class BoundChain(BoundProblem):
-    """A linear chain whose sizes, weights and graphs are those of given data."""
+    """A linear chain with the sizes, weights and graphs for given data."""
 
     problem: "ChainProblem"
     sizes: tuple[int, ...]
@@ -50,21 +50,21 @@ class BoundChain(BoundProblem):
     lower_code_penalties: Sequence[LayerPenalty]
     activation: Activation | None
     solver: Solver
-    layers: Layers | None  # that explain the data, where that is not the top layer alone
+    layers: Layers | None  # that explain the data; None if only the top layer does
     labels: Any
     components: KnownComponents | None = None  # that are fixed
-    guides: Sequence[Guide] = ()  # that pull features, under squared error of the top layer as penalties
-    penalty_units: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # of weights that were measured
+    guides: Sequence[Guide] = ()  # penalties if only the top layer explains the data by squared error
+    penalty_units: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # of measured weights
 
     # ------------------------------------------------------------------------- weights of penalties
 
     @property
     def measures(self) -> bool:
-        """Whether weights of penalties are still to be measured, at a start without these."""
+        """Whether weights of penalties have yet to be measured, at a start without penalties."""
         return any(one.is_relative for one in self.objective.penalties) and not self.penalty_units
 
     def begun(self, engine: Engine, start: Start, run: Run) -> tuple[Self, Array, Chain]:
-        """The codes and the chain to begin at, and the problem with the weights that were measured there."""
+        """Return the problem with the weights measured at the start, and the codes and the chain of the start."""
         codes, chain = self.begin(engine, start, run)
         if not self.measures:
             return self, codes, chain
@@ -75,7 +75,7 @@ class BoundChain(BoundProblem):
         return self.weighed(units), codes, chain
 
     def weighed(self, units: Mapping[str, tuple[float, ...]]) -> Self:
-        """The same problem with weights in these units, if they are those of its penalties."""
+        """Return the problem with weights in these units, if they belong to its penalties."""
         if {type(one).__name__ for one in self.objective.penalties if one.is_relative} != set(units):
             return self
         objective = Objective(tuple(one.with_units(units) for one in self.objective.penalties))
@@ -85,13 +85,14 @@ class BoundChain(BoundProblem):
     # -------------------------------------------------------------------------------------- fitting
 
     def fit(self, engine: Engine, start: Start, run: Run) -> Fit:
-        """Pre-train, fine-tune, and bring the result into the scale that is handed out."""
+        """Pre-train, fine-tune, and convert the result to its final scale."""
         bound, state, history, certificate = self.optimized(engine, start, run)
         return bound.handed_out(engine, state, history, certificate)
 
     def optimized(self, engine: Engine, start: Start, run: Run) -> tuple[Self, Any, History, float | None]:
-        """Pre-train and fine-tune: the problem by its weights, the last state, how it went, and how far from stationary
-        it is.
+        """Pre-train and fine-tune.
+
+        Return the problem with its measured weights, the last state, the history and the certificate.
         """
         start = self.in_units(start, engine.unit)
         bound, codes, chain = self.begun(engine, start, run)
@@ -101,26 +102,26 @@ class BoundChain(BoundProblem):
         descent = loss.descent(engine, bound.objective, self.solver)
         first = descent.start(codes, chain, refined=start.warm or self.is_pretrained)
         state, history = loss.settled(descent, *self.tuned(descent.advance, first, run, finer=descent.finer))
-        if len(self.sizes) == 1 and self.fills_lowest:  # nothing but codes was to be found
+        if len(self.sizes) == 1 and self.fills_lowest:  # only codes are unknown
             state = replace(state, codes=bound.solved_codes(engine, state.chain, start))
         return bound, state, history, loss.certificate(descent, state.codes, state.chain)
 
     def weighted(
         self, engine: Engine, layers: Layers, codes: Array, chain: Chain, run: Run
     ) -> tuple[Any, History, float | None]:
-        """Fine-tune a chain of which several layers explain the data; the state has codes of the top layer."""
+        """Fine-tune a chain in which several layers explain the data; the state has the codes of the top layer."""
         descent = self.problem.loss.weighted_descent(engine, self.solver, layers, self.guides)
         state, history = self.tuned(descent.advance, descent.start(codes, chain, refined=True), run)
         certificate = descent.residual(state.codes, state.chain)
         return replace(state, codes=layers.top(state.codes, state.chain)), history, certificate
 
     def tuned(self, advance: Any, state: Any, run: Run, **finer: Any) -> tuple[Any, History]:
-        """Make the sweeps of the fine-tuning."""
+        """Run the sweeps of the fine-tuning."""
         max_iter, tol, drop = self.problem.max_iter, self.problem.tol, self.problem.gradient_drop
         return minimize(advance, state, max_iter=max_iter, tol=tol, drop=drop, run=run, on_sweep=run.on_sweep, **finer)
 
     def begin(self, engine: Engine, start: Start, run: Run) -> tuple[Array, Chain]:
-        """Return the start: given factors first, pre-trained ones above them."""
+        """Return the start: given factors, and pre-trained factors above them."""
         stack = self.pretrained(engine, start, run) if len(start.factors) < len(self.sizes) else None
         factors = start.factors if stack is None else stack.factors
         chain = Chain.of(factors, self.theta, self.problem.nonnegative, self.fixed)
@@ -132,13 +133,13 @@ class BoundChain(BoundProblem):
         return codes, chain if self.problem.nonnegative else refitted(engine.filled(), codes, chain)
 
     def guided(self, codes: Array, chain: Chain) -> tuple[Array, Chain]:
-        """The same start with features in the order of their guides."""
+        """Return the start with features in the order of their guides."""
         for guide in self.guides:
             codes, chain = in_order_of(guide, codes, chain)
         return codes, chain
 
     def in_units(self, start: Start, unit: float) -> Start:
-        """A start for data divided by `unit`, in the precision that factors are learned in."""
+        """Return the start for data divided by `unit`, in the precision of the factors."""
         factors = start.before.optimized_chain().factors if start.warm else start.factors
         factors = [np.asarray(Z, dtype=np.float64) for Z in factors]
         if unit != 1:
@@ -148,25 +149,25 @@ class BoundChain(BoundProblem):
         return replace(start, factors=self.with_fixed(factors))
 
     def with_fixed(self, factors: list[Array]) -> list[Array]:
-        """Factors to start from with the fixed entries; Z_1 is such a factor where all of it is fixed."""
+        """Insert the fixed entries into given factors; a completely fixed Z_1 is a given factor."""
         if self.fixed is None or not (factors or self.fills_lowest):
             return factors
         first, *others = factors or [self.fixed.values]
         return [self.fixed.put_into(first), *others]
 
     def factor_unit(self, unit: float) -> float:
-        """What factors are divided by where data are divided by `unit`: nothing where the codes carry the scale."""
+        """The divisor of factors if data are divided by `unit`; 1 if the codes carry the scale."""
         return float(np.sqrt(unit)) if self.problem.keeps_scale else 1.0
 
     def solved_codes(self, engine: Engine, chain: Chain, start: Start) -> Array:
-        """Codes that are the best ones for given factors: a start from them is as low as they allow."""
+        """Return the best codes for given factors, so that the start has the lowest loss for these factors."""
         return self.problem.loss.best_codes(engine, Objective() if self.measures else self.objective, chain)
 
     # ------------------------------------------------------------------------------ fixed components
 
     @cached_property
     def fixed(self) -> FixedEntries | None:
-        """The fixed entries of Z_1 in the scale that they are optimized in."""
+        """The fixed entries of Z_1 in the scale of the optimization."""
         return None if self.components is None else self.components.entries
 
     @property
@@ -175,14 +176,14 @@ class BoundChain(BoundProblem):
         return self.fixed is not None and self.fixed.fills(self.sizes[0])
 
     def exempted(self, chain: Chain, scales: list[Array]) -> tuple[Chain, list[Array]]:
-        """The scales in which codes are handed out; those of components that are fixed have their own."""
+        """Return the final scales of codes; fixed components keep their own scale."""
         return chain, scales if self.components is None else [self.components.exempt(scales[0]), *scales[1:]]
 
     # ---------------------------------------------------------------------------------- pre-training
 
     @property
     def is_pretrained(self) -> bool:
-        """Whether layers are fitted on their own before all terms of the objective count."""
+        """Whether layers are fitted separately before the complete objective is minimized."""
         return len(self.sizes) > 1 or self.measures or bool(self.guides)
 
     def pretrained(self, engine: Engine, start: Start, run: Run) -> Stack:
@@ -196,12 +197,12 @@ class BoundChain(BoundProblem):
         return self.stacked(engine, plan, given=start.factors)
 
     def completed(self, engine: Engine, plan: LayerwisePlan) -> Engine:
-        """Rows without holes: a wide layer cannot learn from holes what the narrow top says of them."""
+        """Return rows with missing entries filled in, because a wide layer would overfit the observed entries."""
         codes, Z, _ = plan.fit_layer(engine, self.sizes[-1], 0.0, Objective(), 0)
         return engine.completed(codes, Z)
 
     def stacked(self, engine: Engine, plan: LayerwisePlan, **start: Sequence[Array]) -> Stack:
-        """Layers that are fitted one upon the other."""
+        """Fit layers one after the other, each to the codes below."""
         return pretrain(
             engine,
             self.sizes,
@@ -214,7 +215,7 @@ class BoundChain(BoundProblem):
         )
 
     def plan(self, run: Run, max_iter: int, tol: float) -> LayerwisePlan:
-        """What the layers of the pre-training share."""
+        """The common settings of the layers of the pre-training."""
         problem = self.problem
         init = problem.default_init if problem.init in (None, "custom") else problem.init
         start = nonnegative_start if problem.nonnegative else free_start
@@ -228,10 +229,10 @@ class BoundChain(BoundProblem):
             loss=problem.loss,
         )
 
-    # ---------------------------------------------------------------------------------- what a fit leaves
+    # ------------------------------------------------------------------------------------- the result
 
     def handed_out(self, engine: Engine, state: Any, history: History, certificate: float | None = None) -> Fit:
-        """Bring the result into the scale and the units that are handed out."""
+        """Convert the result to its final scale and the units of the data."""
         chain, codes, penalties = self.in_given_scale(state.chain, state.codes)
         chain, scales = self.scaled(chain)
         if self.problem.code_scale == "rms":
@@ -239,7 +240,7 @@ class BoundChain(BoundProblem):
         chain, scales = self.exempted(chain, scales)
         codes /= scales[-1].astype(codes.dtype)
         penalties = [_rescaled(penalty, scale) for penalty, scale in zip(penalties, scales, strict=True)]
-        if not any(chain.theta):  # scaling commutes with the chain: let the factors have it
+        if not any(chain.theta):  # without smoothing, the factors can take the scale
             chain, scales = chain.rescaled(scales), [np.ones_like(scale) for scale in scales]
         chain = replace(chain, factors=tuple(np.ascontiguousarray(Z, engine.dtype) for Z in chain.factors))
         norms, problem = state.chain.row_norms(), self.problem
@@ -260,7 +261,7 @@ class BoundChain(BoundProblem):
         return replace(fit, learned=replace(learned, unit=unit), codes=codes, error=error)
 
     def in_given_scale(self, chain: Chain, codes: Array) -> tuple[Chain, Array, list[CodePenalty]]:
-        """A chain, codes and their penalties where fixed components have the scale that they were given in."""
+        """Return chain, codes and penalties with fixed components in the scale in which they were given."""
         penalties = self.code_penalties(chain)
         if self.components is None or self.problem.keeps_scale:
             return chain, codes, penalties
@@ -269,30 +270,30 @@ class BoundChain(BoundProblem):
         return chain.rescaled(scales), codes / scales[-1].astype(codes.dtype), penalties
 
     def with_given_components(self, learned: LinearChain) -> LinearChain:
-        """What was learned, with the fixed components as they were given, to the bit."""
+        """Return the learned chain with the exact values of the given fixed components."""
         if self.components is None:
             return learned
         return replace(learned, chain=self.components.put_into(learned.chain), fixed=self.components.mask)
 
     def learned(self, codes: Array, *parts: Any) -> LinearChain:
-        """What was learned, of its parts."""
+        """Return the learned chain from its parts."""
         return LinearChain(*parts)
 
     def scaled(self, chain: Chain) -> tuple[Chain, list[Array]]:
-        """The chain as it is handed out, and what codes of each layer are divided by then.
+        """Return the chain in its final scale, and the divisors of the codes of each layer.
 
-        A code counts in units of what it adds to the data.
+        The unit of a code is the norm of its contribution to the data.
         """
         if self.problem.keeps_scale:
             return chain, [np.ones(len(Z)) for Z in chain.factors]
         return chain, [inverse_norms(chain.decoder(layer)) for layer in range(chain.depth)]
 
     def rms_scales(self, engine: Engine, codes: Array, chain: Chain, scales: Sequence[Array]) -> list[Array]:
-        """What codes of each layer are divided by to have unit root mean square over the rows of the fit."""
+        """The divisors with which codes of each layer have unit root mean square over the rows of the fit."""
         return rms_scales(codes, chain, scales, engine.row_weights)
 
     def code_penalties(self, chain: Chain) -> list[CodePenalty]:
-        """The penalties of every layer's codes, in the scale in which the chain was optimized."""
+        """The penalties of the codes of every layer, in the scale of the optimization."""
         lower = []
         for layer in range(chain.depth - 1):
             own = Objective(tuple(one.on_lower_codes(layer) for one in self.lower_code_penalties))
@@ -302,7 +303,7 @@ class BoundChain(BoundProblem):
     # -------------------------------------------------------------------------------------- batches
 
     def learn_batch(self, engine: Engine, before: LinearChain, codes: Array, memory: Any) -> Fit:
-        """Learn from the rows of an engine, after what was learned before; `codes` are those of the last batch."""
+        """Continue learning from the rows of an engine; `codes` are those of the last batch."""
         own = self.factor_unit(engine.unit)
         chain = before.optimized_chain()
         chain = replace(chain, factors=tuple(Z / own for Z in chain.factors), fixed=self.fixed)
@@ -313,11 +314,11 @@ class BoundChain(BoundProblem):
 
 
 def _rescaled(penalty: CodePenalty, scale: Array) -> CodePenalty:
-    """Codes are divided by `scale`, so their quadratic is multiplied by it on both sides."""
+    """The penalty for codes divided by `scale`: its matrix is multiplied by it on both sides."""
     return CodePenalty(scale[:, None] * penalty.gram * scale, penalty.l1)
 
 
 def _as_optimized(codes: Array, before: LinearChain, chain: Chain) -> Array:
-    """Codes that were handed out in the scale in which they were optimized."""
+    """Convert codes from the final scale to the scale of the optimization."""
     handed_out, own = (np.linalg.norm(D, axis=1) for D in (before.decoder(before.top), chain.decoder()))
     return np.asarray(codes) * np.where(own > 0, handed_out / np.where(own > 0, own, 1), 1)

@@ -1,4 +1,4 @@
-"""A chain of factors as a problem: what is fitted, by the parameters of a model alone."""
+"""The problem of a chain of factors, as given by the parameters of a model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ from deepnmf.solvers.steps import SOLVERS
 from deepnmf.solvers.weighted_layers import Layers
 from deepnmf.untrusted import of_type
 
-SCALES = 1e-150, 1e150  # of codes: their squares, and what is divided by these, are numbers
+SCALES = 1e-150, 1e150  # of codes: their squares, and quotients by these, are finite
 SMALLEST, LARGEST = float(np.finfo(np.float64).tiny), float(np.finfo(np.float64).max)
 
 
@@ -50,38 +50,38 @@ class ChainProblem(Problem):
     Parameters
     ----------
     sizes : int, sequence of int, "auto" or None
-        r_1..r_m; None is one layer of as many features as X has, "auto" too unless factors are given.
+        r_1..r_m. None is one layer with as many features as X; "auto" is the same unless factors are given.
     theta : float or sequence of float
         Smoothing of the matrices S_l.
     layer_weights : sequence of float or None
-        λ_1..λ_m in Σ_l λ_l loss(X, H_l S_l C_l), where every layer explains the data with codes of its own; None is
-        the top layer alone.
+        λ_1..λ_m in Σ_l λ_l loss(X, H_l S_l C_l), where every layer explains the data with its own codes; None is only
+        the top layer.
     loss : Loss
-        How far X̂ is from X.
+        The loss between X and X̂.
     activation : str
         f; a chain of one layer has none.
     penalties : sequence of penalties
-        What is added to the loss.
+        Terms that are added to the loss.
     lower_code_penalties : sequence of penalties
-        Penalties of the codes of lower layers, which are problems of their own.
+        Penalties of the codes of lower layers, which are separate problems.
     ties_classes : bool
         Whether samples of one class share their code.
     default_init : str
-        What `init=None` stands for.
+        The meaning of `init=None`.
     solver : str
         The name of the solver.
     gradient_drop : float
-        The fine-tuning ends too when the projected gradient is this part of the first one.
+        The fine-tuning also ends when the projected gradient is this fraction of the first one.
     fine_tuning : bool
-        Whether all layers are fitted together at last.
+        Whether all layers are finally fitted together.
     keeps_scale : bool
-        Whether features and codes are handed out in the scale in which they were optimized.
+        Whether features and codes keep the scale of the optimization.
     code_scale : {"norm", "rms"}
-        Whether features are handed out at unit norm, or codes at unit root mean square; without smoothing only.
+        Whether features have unit norm, or codes unit root mean square; only without smoothing.
     root_codes : bool
-        Whether the top codes are handed out as their square roots.
+        Whether the returned codes of the top layer are square roots.
     **others
-        See `Problem`; `nonnegative` concerns the factors too.
+        See `Problem`; `nonnegative` applies to the factors, too.
     """
 
     sizes: Any
@@ -100,7 +100,7 @@ class ChainProblem(Problem):
     code_scale: str = "norm"
     root_codes: bool = False
 
-    # ------------------------------------------------------------------------------ what data it takes
+    # ------------------------------------------------------------------------------------ capabilities
 
     @property
     def is_linear(self) -> bool:
@@ -109,7 +109,7 @@ class ChainProblem(Problem):
 
     @property
     def degree(self) -> float:
-        """That of the loss."""
+        """The degree of the loss."""
         return self.loss.degree
 
     @property
@@ -119,52 +119,52 @@ class ChainProblem(Problem):
 
     @property
     def masks_nan(self) -> bool:
-        """Whether entries of X may be missing or weighed."""
+        """Whether entries of X may be missing or weighted."""
         return self.is_linear
 
     @property
     def weighs_rows(self) -> bool:
-        """Whether rows of X may have weights: not where codes depend on each other, nor below activations."""
+        """Whether rows of X may have weights: not if codes depend on each other, or with an activation."""
         return self.distributes
 
     @property
     def streams(self) -> bool:
-        """Whether rows that are not in memory will do."""
+        """Whether rows may be outside of memory."""
         return not self.ties_classes and all(penalty.streams for penalty in self.penalties)
 
     @property
     def distributes(self) -> bool:
-        """Whether rows of a dask array will do: not where codes depend on each other."""
+        """Whether X may be a dask array: not if codes depend on each other."""
         return self.is_linear and not self.joins_samples
 
     @property
     def learns_in_batches(self) -> bool:
-        """Whether the factors can be learned from statistics of the codes alone; a greedy layer needs all codes."""
+        """Whether the factors can be learned from statistics of the codes; a greedy layer needs all codes."""
         return self.distributes and self.fine_tuning and self.loss.memory is not None and self.layer_weights is None
 
     @property
     def memory(self) -> Any:
-        """What later batches need to know of earlier ones."""
+        """The class of the statistics for learning in batches."""
         return self.loss.memory
 
     @property
     def projects(self) -> bool:
-        """Whether layers are linear maps of the data; below an activation, the first one is."""
+        """Whether layers are linear maps of the data; with an activation, only the first layer is."""
         return True
 
     @property
     def has_units(self) -> bool:
-        """Whether data in other units have the same model in other units: not below an activation."""
+        """Whether a change of the units of the data only changes the units of the model: not with an activation."""
         return self.is_linear and all(penalty.has_units for penalty in self.penalties)
 
     @property
     def fixes_components(self) -> bool:
-        """Whether entries of Z_1 may be fixed: not below an activation, nor beside penalties where it has any sign."""
+        """Whether entries of Z_1 may be fixed: not with an activation, nor with penalties if Z_1 may be negative."""
         return self.is_linear and (self.nonnegative or not self.penalties)
 
     @property
     def guides_components(self) -> bool:
-        """Whether features may be pulled towards targets: where sums over rows are all that factors need to know."""
+        """Whether features may have targets: only if the problems of factors depend on sums over rows."""
         if self.ties_classes or not (self.is_linear and self.fine_tuning):
             return False
         if self.loss is FROBENIUS and self.layer_weights is None:
@@ -186,11 +186,11 @@ class ChainProblem(Problem):
         return self.layer_sizes(n_features)
 
     def check(self, X: Matrix, start: Start, whom: str) -> None:
-        """Refuse an output layer or a start that does not fit the data."""
+        """Refuse an output layer or a start that does not match the data."""
         if not self.is_linear and self.loss is not FROBENIUS:
             raise ValueError(
-                f"beta_loss={self.loss.name!r} needs a linear chain, and activation={self.activation!r} lies between "
-                "its layers: use beta_loss='frobenius', or activation='identity'."
+                f"beta_loss={self.loss.name!r} needs a linear chain, but activation is {self.activation!r}: use "
+                "beta_loss='frobenius', or activation='identity'."
             )
         sizes = self.layer_sizes(X.shape[1], start.factors)
         self.layers(len(sizes))
@@ -198,7 +198,7 @@ class ChainProblem(Problem):
         start.check(X, sizes, self, whom)
 
     def layers(self, depth: int) -> Layers | None:
-        """The layers that explain the data; None where that is the top layer alone."""
+        """The layers that explain the data; None if only the top layer does."""
         if self.layer_weights is None:
             return None
         weights = per_layer(self.layer_weights, depth, "layer_weights", 0, np.inf)
@@ -213,7 +213,7 @@ class ChainProblem(Problem):
         return Layers(weights) if weights != (0.0,) * (depth - 1) + (1.0,) else None
 
     def bind(self, engine: Engine, known: Known, start: Start) -> BoundChain:
-        """Resolve sizes, smoothing, the penalties' weights in the units of the data, and graphs."""
+        """Resolve sizes, smoothing, graphs, and the weights of penalties in the units of the data."""
         factors = start.before.factors if start.warm else start.factors
         sizes = self.layer_sizes(engine.n_features, factors)
         depth, unit = len(sizes), engine.unit
@@ -249,10 +249,10 @@ class ChainProblem(Problem):
         return bound.weighed(start.before.penalty_units) if start.warm and start.before.unit == unit else bound
 
     def known_components(self, fixed: Array, engine: Engine, before: LinearChain | None) -> KnownComponents:
-        """Components that are fixed, in a scale to optimize them in.
+        """Return the fixed components in the scale of the optimization.
 
-        Where codes have a price it is that of the data, and a fit that goes on has that of the fit before. Else it is
-        about that of a start; penalties in units of their own count features at unit norm.
+        With penalties on codes it is the scale of the data; a continued fit has the scale of the previous fit.
+        Otherwise it is about that of an initialization; penalties with their own units use features of unit norm.
         """
         if self.keeps_scale:
             return KnownComponents(fixed, np.full(len(fixed), np.sqrt(engine.unit)))
@@ -263,9 +263,9 @@ class ChainProblem(Problem):
         return KnownComponents.at_norm(fixed, norm, smoothed=bool(np.any(self.theta)))
 
     def guides(self, known: Known, engine: Engine) -> list[Guide]:
-        """What pulls features: one that is orthogonal to its target costs the weight of it times ½‖X‖².
+        """Return the guides of features: a feature orthogonal to its target costs its weight times ½‖X‖².
 
-        For counts a target adds as many as the weight times all counts.
+        For counts, a target adds the weight times all counts as pseudo-counts.
         """
         size = 0.5 * engine.measured.sqnorm if self.loss is FROBENIUS else engine.measured.total
         weight, divergence = known.guide_weight * size, self.loss.divergence
@@ -275,7 +275,7 @@ class ChainProblem(Problem):
     # ------------------------------------------------------------------------------ from a file
 
     def layout(self, n_features: int, description: dict[str, Any], arrays: Arrays, n_samples: int) -> Layout:
-        """What the arrays of a file must be like, which may say anything."""
+        """Return the expected layout of the arrays in a file, which is not trusted."""
         sizes = self.layer_sizes(n_features, arrays["factor"])
         listed_numbers(description, "theta", len(sizes), 0, 1)
         listed_numbers(description, "l1", len(sizes), 0, np.inf)
@@ -294,7 +294,7 @@ class ChainProblem(Problem):
         }
 
     def restored(self, description: dict[str, Any], arrays: Arrays, codes: Array) -> LinearChain:
-        """What was learned, from what its `state` gave."""
+        """Restore the learned part from the output of its `state`."""
         chain = Chain.of(arrays["factor"], description["theta"], self.nonnegative)
         penalties = [CodePenalty(P, l1) for P, l1 in zip(arrays["penalty"], description["l1"], strict=True)]
         (unit,) = description.get("unit", [1.0])
@@ -314,5 +314,5 @@ class ChainProblem(Problem):
 
 
 def resolved(penalties: Sequence[UnresolvedPenalty], known: Known, depth: int) -> list[Penalty]:
-    """The penalties of a chain of so many layers, with all that the data decide."""
+    """Return the penalties of a chain with `depth` layers, resolved for the data."""
     return [one for penalty in penalties for one in penalty.resolved(known, depth)]

@@ -1,9 +1,9 @@
-"""A fit kept on disk, so that it can go on after whatever ended it, to the same bits.
+"""Checkpoints of a fit on disk, from which it can continue after an interruption, with identical results.
 
-A fit is a sequence of stages, each one call of the loop: pre-trainings, then the fine-tuning. All else that a fit does
-(starts, products, scaling) follows from the data and the parameters, and is done again on resumption. So a checkpoint
-holds the states of the stages that are over and of the one under way, as arrays and a description: nothing in it can
-run.
+A fit is a sequence of stages, each one call of the loop: pre-training of the layers, then the fine-tuning. Everything
+else (initializations, products, scaling) follows from the data and the parameters, and is repeated on resumption.
+Therefore a checkpoint contains the states of the finished stages and of the current stage, as arrays and a description;
+it contains no code.
 """
 
 import dataclasses
@@ -26,7 +26,7 @@ FORMAT = "deepnmf-checkpoint-1"
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a stage is: its state, the losses so far, the first optimality, and why it is over, if it is."""
+    """The progress of a stage: its state, the losses so far, the first optimality, and the stop reason, if any."""
 
     state: Any
     losses: tuple[float, ...] = ()
@@ -36,9 +36,9 @@ class Progress:
 
 @dataclass
 class Checkpoints:
-    """The stages of one fit, and the file they are kept in.
+    """The stages of one fit, and the file in which they are saved.
 
-    `owner` tells the data and the settings of the fit from all others.
+    `owner` identifies the data and the parameters of the fit.
     """
 
     path: Path
@@ -56,16 +56,16 @@ class Checkpoints:
         try:
             description, arrays = read(self.path, (FORMAT,))
         except ValueError as error:
-            raise ValueError(f"checkpoint={str(self.path)!r} is no checkpoint of a fit: {error}.") from error
+            raise ValueError(f"checkpoint={str(self.path)!r} is not a checkpoint of a fit: {error}.") from error
         if description.get("owner") != self.owner:
             raise ValueError(
-                f"checkpoint={str(self.path)!r} belongs to a fit of other data, or with other settings: give another "
+                f"checkpoint={str(self.path)!r} belongs to a fit with other data or other parameters: use another "
                 "file, or remove this one."
             )
         self._stages, self._arrays = description["stages"], arrays
 
     def enter(self, template: Any) -> tuple[int, Progress]:
-        """Begin the next stage where it was, or else at its start, on which a restored state is modeled too."""
+        """Begin the next stage at its saved progress, or at its start `template`, which a restored state resembles."""
         number, self._entered = self._entered, self._entered + 1
         if number >= len(self._stages):
             self._stages.append(None)
@@ -73,7 +73,7 @@ class Checkpoints:
         return number, unpacked(self._stages[number], self._arrays, Progress(template))
 
     def keep(self, number: int, progress: Progress, *, now: bool = False) -> None:
-        """Write where a stage is, if it is time."""
+        """Save the progress of a stage, if the interval has passed."""
         if now or progress.reason is not None or time.monotonic() - self._written >= self.seconds:
             self._pack(number, progress)
             self._try_to_write()
@@ -84,11 +84,11 @@ class Checkpoints:
         self._stages[number] = packed(progress, self._arrays, prefix)
 
     def _try_to_write(self) -> None:
-        """Write the file; if that fails, the fit goes on, and the next checkpoint is tried in its turn."""
+        """Write the file; if this fails, the fit continues, and the next checkpoint tries again."""
         try:
             self._write()
         except (OSError, ValueError, MemoryError) as error:
-            self._warn(f"cannot be written, so the fit goes on without it: {_reason(error)}.")
+            self._warn(f"cannot be written, so the fit continues without it: {_reason(error)}.")
         self._written = time.monotonic()
 
     def _write(self) -> None:
@@ -96,13 +96,13 @@ class Checkpoints:
         write(self.path, as_json(description), self._arrays)
 
     def _warn(self, trouble: str) -> None:
-        """Warn once in a fit."""
+        """Warn once per fit."""
         if not self._warned:
             self._warned = True
             warnings.warn(f"checkpoint={str(self.path)!r} {trouble}", UserWarning, stacklevel=2)
 
     def finish(self) -> None:
-        """Remove the file of a fit that is over; a link to it stays."""
+        """Remove the file of a finished fit; a link to it stays."""
         try:
             Path(os.path.realpath(self.path)).unlink(missing_ok=True)
         except OSError as error:
@@ -117,7 +117,7 @@ def _reason(error: Exception) -> str:
 
 
 def packed(value: Any, arrays: dict[str, Array], prefix: str) -> Any:
-    """A description of a state, its arrays put beside it; what is no data (an activation) is left to the template."""
+    """Describe a state and collect its arrays; values that are not data (an activation) come from the template."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -136,7 +136,7 @@ def packed(value: Any, arrays: dict[str, Array], prefix: str) -> Any:
 
 
 def unpacked(described: Any, arrays: dict[str, Array], template: Any) -> Any:
-    """The state again."""
+    """Restore the state."""
     if not isinstance(described, dict):
         return described
     if "float" in described:
@@ -157,7 +157,7 @@ def unpacked(described: Any, arrays: dict[str, Array], template: Any) -> Any:
 
 
 def _names_of_data(value: Any) -> Sequence[str] | None:
-    """Names of the fields of a value that is made of data; None where it is made of functions."""
+    """The names of the fields of a value that consists of data; None if it consists of functions."""
     if hasattr(value, "_fields"):
         return value._fields
     if not dataclasses.is_dataclass(value):
@@ -174,8 +174,8 @@ def _class(path: str) -> Any:
     module, _, name = path.partition(":")
     try:
         found = getattr(importlib.import_module(module), name, None) if module.startswith("deepnmf.") else None
-    except ImportError:  # a file that another version had
+    except ImportError:  # a file of another version
         found = None
     if not (isinstance(found, type) and (dataclasses.is_dataclass(found) or hasattr(found, "_fields"))):
-        raise ValueError(f"A checkpoint holds {path}, which is nothing that a fit is made of.")
+        raise ValueError(f"A checkpoint contains {path}, which is not part of a fit.")
     return found

@@ -1,4 +1,4 @@
-"""The scale in which codes are handed out."""
+"""The final scale of codes."""
 
 from collections.abc import Sequence
 
@@ -11,10 +11,10 @@ from deepnmf.row_weights import by_weights
 
 
 def scaled_below(chain: Chain, activation: Activation) -> tuple[Chain, list[Array]]:
-    """The chain as it is handed out below an activation f, and what codes of each layer are divided by then.
+    """Return a chain with an activation f in its final scale, and the divisors of the codes of each layer.
 
-    Where f lets scale through, lower layers come out with unit rows, or chance would decide the codes' scale. Only the
-    rows of S_m Z_m trade scale with the codes; those of lower layers have theirs already.
+    If layers can exchange scale through f, lower factors get unit rows, because otherwise the scale of the codes would
+    be arbitrary. Only the rows of S_m Z_m exchange scale with the codes; the scale of lower layers is then determined.
     """
     if activation.degree is not None and not any(chain.theta):
         chain = chain.with_unit_rows_below(activation.degree)
@@ -22,9 +22,9 @@ def scaled_below(chain: Chain, activation: Activation) -> tuple[Chain, list[Arra
 
 
 def rms_scales(codes: Array, chain: Chain, scales: Sequence[Array], row_weights: Array | None = None) -> list[Array]:
-    """What codes of each layer are divided by to have unit root mean square over the rows of the fit.
+    """Return the divisors with which codes of each layer have unit root mean square over the rows of the fit.
 
-    Below the top these are the chain's own codes, H A_l: others are not at hand.
+    Below the top layer these are the chain's own codes, H A_l, because separate codes have not been computed.
     """
     n_rows = len(codes) if row_weights is None else row_weights.sum()
     K = np.asarray(by_weights(codes, row_weights).T @ codes, dtype=np.float64) / n_rows
@@ -34,5 +34,5 @@ def rms_scales(codes: Array, chain: Chain, scales: Sequence[Array], row_weights:
 
 
 def roots(squares: Array, scales: Array) -> Array:
-    """Root mean squares; codes of a feature that no row has keep the scale that is given."""
+    """Return root mean squares; codes of unused features keep the given scale."""
     return np.where(squares > 0, np.sqrt(squares), scales)

@@ -1,9 +1,9 @@
-"""Descent of a nonnegative chain under the Kullback-Leibler divergence, where X is in memory.
+"""Descent of a nonnegative chain under the Kullback-Leibler divergence, for X in memory.
 
 A sweep makes coordinate steps on the codes in a pass over the rows, one step of expectation-maximization on the upper
-factors, and coordinate steps on Z_1 in a pass over the columns: X ≈ (H A_1) Z_1, and a column of Z_1 is to a column of
-X what a code is to a row. The second pass also measures the divergence. Both sides are extrapolated. Until the end is
-near, steps are made in single precision and measured in double.
+factors, and coordinate steps on Z_1 in a pass over the columns: in X ≈ (H A_1) Z_1, a column of Z_1 has the same role
+for a column of X as a code for a row. The second pass also measures the divergence. Codes and factors are extrapolated.
+Early steps are made in single precision and measured in double precision.
 """
 
 import math
@@ -31,10 +31,10 @@ SETTLING_PASSES = 4
 
 
 class _Codes(NamedTuple):
-    """What the pass over the rows leaves."""
+    """The result of the pass over the rows."""
 
     codes: Array
-    plain: Array  # before they were extrapolated
+    plain: Array  # before the extrapolation
     counts: Counts
     square: float
     optimality: float
@@ -44,19 +44,20 @@ class _Codes(NamedTuple):
 class CoordinateSweeps:
     """Sweeps over rows and columns in memory.
 
-    With extrapolation, a sweep that rose is taken back and the next one sets out plainly, which descends for certain.
+    A sweep with extrapolation that raises the loss is undone; the next one starts without extrapolation and always
+    descends.
     """
 
     rows: Engine
     columns: Engine
     divergence: Divergence
     penalty: ElasticNet = FREE
-    _constant: float = 0.0  # Σ x log x - x, found by a start
+    _constant: float = 0.0  # Σ x log x - x, computed by `start`
 
     def start(self, codes: Array, chain: Chain, refined: bool = False) -> DivergenceState:
-        """Begin at codes and factors; zeros are raised a little: where x̂ is 0 no step has a length.
+        """Begin at codes and factors; zeros are raised a little, because steps have no length where x̂ is 0.
 
-        In what has been learned only those of upper factors are, which would never be left.
+        If the codes and factors are learned, only zeros of upper factors are raised, which steps would never leave.
         """
         above_zero, chain_above_zero = raised(codes, chain, self.rows, refined)
         if refined:
@@ -68,7 +69,7 @@ class CoordinateSweeps:
         return DivergenceState(self.rows.as_rows(codes), chain, n_passes=n_passes, bold=is_sound_in_single(self.rows))
 
     def advance(self, state: DivergenceState) -> DivergenceState:
-        """Make one sweep; one that rose is taken back."""
+        """Make one sweep; a sweep that raises the loss is undone."""
         chain = state.departure
         moved = self._move_codes(state, chain)
         chain, upper_optimality = expect(chain, moved.counts, self.penalty, lowest=1)
@@ -90,7 +91,7 @@ class CoordinateSweeps:
         )
 
     def settled(self, state: DivergenceState) -> DivergenceState:
-        """The same factors with codes near their best: those of a sweep were extrapolated before the factors moved."""
+        """Return the same factors with nearly optimal codes: those of a sweep precede the update of the factors."""
         problem = self._codes_problem(state.chain)
         steps = problem.in_single if state.bold else None
         step = CoordinateStep(problem, SETTLING_PASSES, measured=True, steps=steps)
@@ -127,7 +128,7 @@ class CoordinateSweeps:
         return RowsProblem.of(chain.decoder(), self.divergence, *prices, self.rows.dtype)
 
     def _move_lowest(self, chain: Chain, moved: _Codes, state: DivergenceState) -> tuple[Chain, float, float]:
-        """Z_1, column by column, and the divergence there."""
+        """Update Z_1 column by column, and measure the divergence."""
         A, features, sums = chain.above(0), moved.codes, moved.counts.code_sums
         if A is not None:
             features, sums = features @ A.astype(features.dtype), sums @ A

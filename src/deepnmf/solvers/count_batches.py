@@ -1,4 +1,4 @@
-"""Learning from one batch of counts after the other: factors are those of expected counts that fade (online EM)."""
+"""Learning in batches of counts: factors are fitted to expected counts that fade gradually (online EM)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,31 +17,31 @@ from deepnmf.solvers.divergence_state import LIFT_OF_LEARNED, DivergenceState
 from deepnmf.solvers.divergence_steps import CoordinateStep, InDouble, RowsProblem
 from deepnmf.solvers.expected_counts import Counts
 
-ROUNDS = 10  # codes of the batch are solved for so often, and all factors updated after each
+ROUNDS = 10  # alternations between the codes of the batch and the factors
 
 
 @dataclass(frozen=True)
 class CountMemory:
-    """What earlier batches leave: expected counts of every factor, sums of codes, both faded, and the number of rows.
+    """The faded expected counts of every factor and sums of codes of earlier batches, and the number of rows.
 
-    Sums of codes are in the scale in which the chain was optimized.
+    Sums of codes are in the scale of the optimization.
     """
 
-    expected: tuple[Array, ...]  # N_l, of the shapes of the factors
+    expected: tuple[Array, ...]  # N_l, with the shapes of the factors
     code_sums: Array
-    weighted_sums: Array | None  # HᵀW, once a batch had entries that were not observed or count less
+    weighted_sums: Array | None  # HᵀW, after a batch with missing or weighted entries
     n_seen: int
 
     @classmethod
     def of_codes(cls, codes: Array, chain: Chain) -> Self:
-        """As if the data had been what the chain makes of these codes."""
+        """Return the memory of data that equal the reconstruction of these codes."""
         sums = np.asarray(codes, dtype=np.float64).sum(axis=0)
         pushes = Counts(chain.decoder(), sums)
         expected = tuple(Z * pushes.push(chain, layer) for layer, Z in enumerate(chain.factors))
         return cls(expected, sums, None, len(codes))
 
     def joined(self, chain: Chain, new: Counts, n_new: int) -> "CountMemory":
-        """With a new batch: the larger it is against all rows so far, the more of these fades."""
+        """Add a new batch; the larger it is relative to all earlier rows, the more these fade."""
         n_seen = self.n_seen + n_new
         kept = max(0.0, 1 - FADING * n_new / n_seen)
         found = [Z * new.pull(chain, layer) for layer, Z in enumerate(chain.factors)]
@@ -57,13 +57,13 @@ class CountMemory:
         )
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
-        """What a file must hold: a description, and lists of arrays."""
+        """Return the content of a model file: a description, and lists of arrays."""
         weighted = [] if self.weighted_sums is None else [self.weighted_sums]
         return {}, {"memory": [self.code_sums, *self.expected], "weighted_memory": weighted}
 
     @classmethod
     def layout(cls, description: dict[str, Any], arrays: Arrays, shapes: Sequence[tuple[int, ...]]) -> Layout:  # noqa: ARG003
-        """What the arrays of a file must be like, for factors of these shapes."""
+        """Return the expected layout of the arrays in a file, for factors of these shapes."""
         top, n_features = shapes[-1][0], shapes[0][1]
         weighted = [Expected((top, n_features), low=0)] if "weighted_memory" in arrays else []
         return {
@@ -73,15 +73,15 @@ class CountMemory:
 
     @classmethod
     def restored(cls, description: dict[str, Any], arrays: Arrays, n_seen: int) -> "CountMemory":  # noqa: ARG003
-        """The memory again, from what `state` gave."""
+        """Restore the memory from the output of `state`."""
         code_sums, *expected = arrays["memory"]
         weighted = arrays["weighted_memory"]
         return cls(tuple(expected), code_sums, weighted[0] if weighted else None, n_seen)
 
     def factors(self, chain: Chain, penalty: ElasticNet) -> Chain:
-        """The chain whose factors have carried the expected counts, layer by layer.
+        """Return the chain with factors from the expected counts, layer by layer.
 
-        What a batch had no counts of stays a little above 0, for a step could never leave that.
+        Entries without counts stay a little above 0, because a step could never leave 0.
         """
         counts = Counts(np.empty((0, chain.factors[0].shape[1])), self.code_sums, self.weighted_sums)
         for layer, N in enumerate(self.expected):
@@ -98,7 +98,7 @@ def _over_columns(weighted: Array | None, sums: Array, n_features: int) -> Array
 def learn_count_batch(
     engine: Engine, divergence: Divergence, chain: Chain, memory: CountMemory, penalty: ElasticNet = FREE
 ) -> tuple[DivergenceState, CountMemory]:
-    """Solve for the batch's codes and update the factors in turn; the state's loss is that of the batch alone."""
+    """Alternate between the codes of the batch and the factors; the loss of the state is that of the batch only."""
     after = memory
     for _ in range(ROUNDS):
         decoder = chain.decoder()

@@ -21,14 +21,14 @@ MOST_PASSES, AT_REST = 3000, 1e-9
 
 @dataclass(frozen=True)
 class Point:
-    """Codes, the graphs' products with them, and the value of their problem."""
+    """Codes, the products of the graphs with them, and the value of their problem."""
 
     codes: Array
     products: tuple[Array, ...]
     value: float = np.inf
 
     def beyond(self, before: "Point", beta: float) -> "Point":
-        """Extrapolate; products are linear."""
+        """Extrapolate codes and products, which are linear in the codes."""
         pairs = zip(self.products, before.products, strict=True)
         products = tuple(new + beta * (new - old) for new, old in pairs)
         return Point(self.codes + beta * (self.codes - before.codes), products)
@@ -36,9 +36,9 @@ class Point:
 
 @dataclass(frozen=True)
 class _RowsStep:
-    """One block of rows, each pulled at by the others as they were: a pass of coordinate descent."""
+    """A pass of coordinate descent over one block of rows, with the other rows fixed."""
 
-    grams: tuple[FormedGram, ...]  # one a group of rows
+    grams: tuple[FormedGram, ...]  # one per group of rows
 
     def __call__(self, _: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         H, target, groups = rows
@@ -52,10 +52,10 @@ class _RowsStep:
 
 @dataclass(frozen=True)
 class CodesProblem:
-    """½<H G, H> - <F, H> + the graphs over H >= 0, with the factors fixed: G = D Dᵀ, F = X Dᵀ and penalties."""
+    """½<H G, H> - <F, H> + graphs, for H >= 0 and fixed factors, with G = D Dᵀ and F = X Dᵀ plus penalties."""
 
     engine: Engine
-    data: Engine  # the same rows, completed where they have holes
+    data: Engine  # the rows with missing entries filled in
     objective: Objective
     chain: Chain
 
@@ -66,7 +66,7 @@ class CodesProblem:
 
     @cached_property
     def penalty(self) -> CodePenalty:
-        """What the other penalties add to a row."""
+        """The terms that the other penalties add to a row."""
         return self.objective.code_penalty(self.chain)
 
     @cached_property
@@ -77,7 +77,7 @@ class CodesProblem:
 
     @cached_property
     def linear(self) -> Array:
-        """F, one pass over X."""
+        """F, by one pass over X."""
         return np.asarray(self.data.project(self.chain.decoder()) - self.penalty.l1)
 
     @cached_property
@@ -86,7 +86,7 @@ class CodesProblem:
         return self.graphs.metrics(self.chain)
 
     def at(self, codes: Array) -> Point:
-        """Evaluate."""
+        """Evaluate the problem at codes."""
         products = self.graphs.products(codes)
         value = inner(codes, 0.5 * (codes @ self.gram.astype(codes.dtype)) - self.linear)
         for S, LH in zip(self.metrics, products, strict=True):
@@ -94,7 +94,7 @@ class CodesProblem:
         return Point(codes, products, value)
 
     def stepped(self, point: Point) -> tuple[Point, float]:
-        """Step with every row on its own, and say how far from optimal they were."""
+        """Make a step of every row, and return how far from optimal they were."""
         coupling = self.graphs.coupling(self.metrics, point.codes, point.products)
         grams = tuple(FormedGram((self.gram + extra).astype(point.codes.dtype)) for extra in coupling.grams)
         rows = (point.codes, self.linear + coupling.pull, coupling.groups)
@@ -108,14 +108,14 @@ class CodesProblem:
 
 @dataclass
 class CoupledDescent(ChainDescent):
-    """Sweeps of a model with graphs: X is read twice a sweep, and the codes make many passes in between.
+    """Sweeps of a model with graphs: X is read twice per sweep, with many passes over the codes in between.
 
-    Samples that belong together can only move together, a little each pass, so there are many passes: on X Dᵀ they
-    cost little, and Nesterov's extrapolation carries them further; one that rises is taken back.
+    Connected samples can only move together, a little in each pass, so that many passes are needed. With X Dᵀ they are
+    cheap, and Nesterov's extrapolation makes them faster; a pass that raises the objective is undone.
     """
 
     def settled(self, codes: Array, chain: Chain) -> Array:
-        """Codes brought to rest with the factors fixed."""
+        """Return converged codes for fixed factors."""
         data = self.engine.completed(codes, chain.decoder())
         return self._passes(data, codes, chain, MOST_PASSES)[0].codes
 
@@ -130,7 +130,7 @@ class CoupledDescent(ChainDescent):
         return (ahead, plain), coupled_statistics(data, ahead, self.objective.graphs), optimality
 
     def codes_residual(self, codes: Array, chain: Chain, pulls: Sequence[Array] = ()) -> tuple[Statistics, float]:
-        """The statistics of the codes, and how far these are from optimal, beside the other samples' codes."""
+        """Return the statistics of the codes, and how far they are from optimal."""
         graphs = self.objective.graphs
         products = graphs.products(codes)
         pulls = [LH @ S.astype(LH.dtype) for LH, S in zip(products, graphs.metrics(chain), strict=True)]
@@ -138,7 +138,7 @@ class CoupledDescent(ChainDescent):
         return replace(stats, joint=graphs.joint([codes.T @ LH for LH in products])), residual
 
     def _passes(self, data: Engine, codes: Array, chain: Chain, most: int) -> tuple[Point, float]:
-        """Lower the codes' problem with the factors fixed; return where, and how far from optimal the start was."""
+        """Improve the codes with the factors fixed; return the result, and how far from optimal the start was."""
         problem = CodesProblem(self.engine, data, self.objective, chain)
         point = before = problem.at(codes)
         first, look_ahead = None, 1.0
@@ -149,7 +149,7 @@ class CoupledDescent(ChainDescent):
             first = violation if first is None else first
             if new.value <= point.value:
                 point, before, look_ahead = new, point, further
-            elif beta > 0:  # a step from the point itself descends for certain
+            elif beta > 0:  # a step without extrapolation always descends
                 before, look_ahead = point, 1.0
             else:
                 break

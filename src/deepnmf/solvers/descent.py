@@ -1,4 +1,4 @@
-"""Block coordinate descent on a linear chain: one pass over X a sweep, whatever the depth."""
+"""Block coordinate descent on a linear chain, with one pass over X per sweep at any depth."""
 
 import math
 from collections.abc import Sequence
@@ -20,31 +20,31 @@ from deepnmf.solvers.steps import Moved, Solver
 MOST_INNER = 12
 PLAIN_SWEEPS, SPARSE_SPREAD = 5, 0.1
 SHARE_OF_A_LAYER = 0.5
-CHEAP = 1e7  # multiplications; a millisecond or so is not worth counting
+CHEAP = 1e7  # multiplications, about a millisecond; less is not counted
 ROUNDING = {np.dtype(np.float64): 1e-14, np.dtype(np.float32): 1e-9}
-COLUMNS_AT_ONCE, WORTH_A_THREAD = 512, 8e6  # the second in multiplications
-LIFT = 1e-3  # of the mean
+COLUMNS_AT_ONCE, WORTH_A_THREAD = 512, 8e6  # WORTH_A_THREAD in multiplications
+LIFT = 1e-3  # zeros are raised to this fraction of the mean
 
 
 @dataclass(frozen=True)
 class Momentum:
-    """How far to look ahead (Ang & Gillis, 2019): grows while the objective falls, shrinks when it rose."""
+    """The length of the extrapolation (Ang & Gillis, 2019): it grows while the objective falls, and else shrinks."""
 
     beta: float = 0.5
     ceiling: float = 1.0
 
     def after_descent(self) -> "Momentum":
-        """Be bolder."""
+        """Increase the extrapolation."""
         return Momentum(min(self.ceiling, 1.05 * self.beta), min(1.0, 1.02 * self.ceiling))
 
     def after_rise(self) -> "Momentum":
-        """Be more careful than what has just failed."""
+        """Reduce the extrapolation and its limit."""
         return Momentum(self.beta / 1.5, self.beta)
 
 
 @dataclass(frozen=True)
 class State:
-    """Codes and factors of one objective, and where the next sweep sets out from."""
+    """Codes and factors of one objective, and the starting point of the next sweep."""
 
     codes: Array
     chain: Chain
@@ -52,15 +52,15 @@ class State:
     optimality: float = np.inf
     most_inner: int = 1  # steps on a block in the next sweep
     n_plain: int = 0  # sweeps from here on that make one inner step and are not extrapolated
-    exhausted: bool = False  # not even a plain sweep descends: what is left is rounding
-    plain_codes: Array | None = None  # the codes before they were extrapolated; None: set out plainly
+    exhausted: bool = False  # not even a sweep without extrapolation descends, because of rounding
+    plain_codes: Array | None = None  # the codes before the extrapolation; None: the next sweep does not extrapolate
     ahead: Chain | None = None
     momentum: Momentum = Momentum()
 
 
 @dataclass(frozen=True)
 class CodesStep:
-    """One block of rows: the nonnegative problem of its codes, then its share of the statistics."""
+    """The pass over one block of rows: it updates the codes, then computes the statistics of the block."""
 
     features: Array  # Dᵀ
     gram: FormedGram
@@ -69,15 +69,15 @@ class CodesStep:
     n_inner: int
     beta: float
 
-    @np.errstate(over="ignore", invalid="ignore")  # a sweep that leaves the numbers is taken back
+    @np.errstate(over="ignore", invalid="ignore")  # a sweep that overflows is undone
     def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         target = X_b @ self.features
         weighed = X_b.by_roots(target)
         size = inner(weighed, weighed)
         if self.l1:
             target -= self.l1
-        # A block's problem has the samples as columns: transposed views, nothing is moved. Times the root of its
-        # weight a row has the same problem, and squares of what is measured count by its weight.
+        # The problem of a block has the samples as columns, by transposed views without copies. A row multiplied by
+        # the root of its weight has the same problem, and the measured squares are multiplied by its weight.
         departure, target = X_b.by_roots(rows[0]), X_b.by_roots(target)
         moved = self.solver.step(departure.T, Quadratic(self.gram, target.T), self.n_inner)
         H = np.ascontiguousarray(X_b.without_roots(moved.Z.T))
@@ -90,35 +90,34 @@ class CodesStep:
 
 
 class Sweep(NamedTuple):
-    """What a sweep has led to, which may be higher than where it set out."""
+    """The result of a sweep, whose loss may be higher than before."""
 
-    rows: tuple[Array, ...]  # codes; where they were extrapolated, as they were before too
+    rows: tuple[Array, ...]  # the codes and, if they were extrapolated, the codes before the extrapolation
     chain: Chain
     loss: float
     optimality: float
-    sqnorm: float  # of the rows that were fitted
+    sqnorm: float  # of the fitted rows
 
 
 @dataclass
 class ChainDescent:
     """Sweeps of one model on one engine.
 
-    A sweep updates the codes block by block in its one pass over X, then every factor from the
-    statistics, lowest first. From a raw start the first sweep makes one inner step, the second two, and
-    so on: the best codes of factors that are still wrong commit early, to a poorer minimum. On data that are
-    mostly zeros, like text, which have many minima, a few plain sweeps come before these (decision 11). With
-    extrapolation, a sweep that rose is taken back and the next one sets out plainly, which descends
-    for certain.
+    A sweep updates the codes block by block in one pass over X, then every factor from the statistics, the lowest
+    first. From an initialization that was not learned, the first sweep makes one inner step, the second two, and so on:
+    optimal codes for wrong factors lead to a poorer minimum. On data that are mostly zeros, like text, which have many
+    minima, a few sweeps of one inner step without extrapolation come first (decision 11). A sweep with extrapolation
+    that raises the objective is undone; the next one starts without extrapolation and always descends.
     """
 
     engine: Engine
     objective: Objective
     solver: Solver
-    factor_dtype: type[np.floating[Any]] = np.float64  # in which steps on factors are made
+    factor_dtype: type[np.floating[Any]] = np.float64  # the precision of steps on factors
     _spare: tuple[Array, ...] | None = field(default=None, init=False)  # row arrays that a sweep may write into
 
     def start(self, codes: Array, chain: Chain, refined: bool = False) -> State:
-        """Begin at codes and factors; zeros are lifted a little for a solver that could never leave them."""
+        """Begin at codes and factors; zeros are raised a little if the solver could never leave them."""
         if self.solver.needs_positive_start:
             codes, chain = lifted(codes, chain, self.engine)
         rows = self.engine.as_rows(codes)
@@ -143,17 +142,17 @@ class ChainDescent:
         )
         if self.solver.extrapolates:
             return reached if state.n_plain else self._look_ahead(state, reached, sweep.rows[1])
-        if np.isfinite(state.loss):  # the row arrays of the first state are the caller's
+        if np.isfinite(state.loss):  # the row arrays of the first state belong to the caller
             self._spare = (state.codes,)
         return reached
 
     def finer(self, state: State) -> State:
-        """The state in the precision of the data, which it has here."""
+        """Return the state itself, which already has the precision of the data."""
         return state
 
     @np.errstate(over="ignore", invalid="ignore")
     def _sweep(self, state: State, departure: Chain) -> Sweep:
-        """Update codes and factors, from the factors given."""
+        """Update codes and factors, starting from the given factors."""
         rows, stats, codes_optimality = self._update_codes(state, departure)
         chain, factors_optimality = self.update_factors(departure, stats, state.most_inner)
         loss = self.value(chain, stats)
@@ -164,7 +163,7 @@ class ChainDescent:
         return self.objective.value(chain, stats)
 
     def _look_ahead(self, state: State, reached: State, plain_codes: Array) -> State:
-        """Extrapolate from the state before, whose row arrays the next sweep may write into."""
+        """Extrapolate from the previous state, whose row arrays the next sweep may overwrite."""
         if state.plain_codes is not None:
             self._spare = (state.codes, state.plain_codes)
         beta = state.momentum.beta if np.isfinite(state.loss) else 0.0
@@ -178,7 +177,7 @@ class ChainDescent:
         )
 
     def _take_back(self, state: State, rows: tuple[Array, ...]) -> State:
-        """Forget a sweep that rose; where it had set out plainly, only rounding is left to gain."""
+        """Undo a sweep that raised the objective; if it did not extrapolate, only rounding errors are left."""
         self._spare = rows
         state = replace(state, most_inner=state.most_inner + 1)
         if state.ahead is None:
@@ -193,7 +192,7 @@ class ChainDescent:
         return new_rows, Statistics(M, K, sums, data.sqnorm), relative(violation, size)
 
     def codes_step(self, state: State, chain: Chain) -> CodesStep:
-        """What a pass does to the codes of a chain."""
+        """The pass that updates the codes of a chain."""
         dtype, D, penalty = self.engine.dtype, chain.decoder(), self.objective.code_penalty(chain)
         return CodesStep(
             features=np.ascontiguousarray(D.T, dtype=dtype),
@@ -205,13 +204,13 @@ class ChainDescent:
         )
 
     def _rows(self, state: State) -> list[Array]:
-        """Codes; where the solver extrapolates, as they were before that too."""
+        """The codes and, if the solver extrapolates, the codes before the extrapolation."""
         if not self.solver.extrapolates:
             return [state.codes]
         return [state.codes, state.codes if state.plain_codes is None else state.plain_codes]
 
     def update_factors(self, chain: Chain, stats: Statistics, most_inner: int, lowest: int = 0) -> tuple[Chain, float]:
-        """Update the factors from some layer on, lowest first, from the statistics alone."""
+        """Update the factors from layer `lowest` on, the lowest first, from the statistics."""
         optimality = 0.0
         for layer in range(lowest, chain.depth):
             if chain.nonnegative:
@@ -228,7 +227,7 @@ class ChainDescent:
         return chain, optimality
 
     def codes_residual(self, codes: Array, chain: Chain, pulls: Sequence[Array] = ()) -> tuple[Statistics, float]:
-        """The statistics of the codes, and how far these are from optimal; `pulls` are added to their gradient."""
+        """Return the statistics of the codes, and how far they are from optimal; `pulls` are added to the gradient."""
         engine, D = self.engine, chain.decoder()
         penalty = self.objective.code_penalty(chain)
         step = GradientStep(D.astype(engine.dtype), (D @ D.T + penalty.gram).astype(engine.dtype), penalty.l1)
@@ -236,13 +235,13 @@ class ChainDescent:
         return Statistics(M, K, code_sums, engine.sqnorm), relative(violation, size)
 
     def free_factor(self, chain: Chain, layer: int, stats: Statistics) -> Moved:
-        """The best factor of any sign, and the squared gradient before."""
+        """Return the best factor without sign constraint, and the squared gradient before."""
         return Moved(*free_factor(chain, layer, stats, self.objective.factor_terms(chain, layer, stats)))
 
     def _steps_on_factor(self, chain: Chain, layer: int) -> int:
-        """Steps that cost half of what the two products with X cost, by counting multiplications.
+        """The number of steps that cost half as many multiplications as the two products with X.
 
-        Zeros of X count too: sparse and dense make the same steps.
+        Zeros of X are counted, so that sparse and dense data make the same steps.
         """
         order, width = chain.factors[layer].shape
         top = len(chain.factors[-1])
@@ -256,7 +255,7 @@ class ChainDescent:
 
 
 def extrapolated(new: Array, old: Array, beta: float, nonnegative: bool) -> Array:
-    """Z + β (Z - Z_old), made feasible, with one array made on the way."""
+    """Z + β (Z - Z_old), made feasible, with one temporary array."""
     ahead = new - old
     ahead *= beta
     ahead += new
@@ -264,7 +263,7 @@ def extrapolated(new: Array, old: Array, beta: float, nonnegative: bool) -> Arra
 
 
 def over_columns(workers: Workers, solver: Solver, Z: Array, problem: Quadratic, n_inner: int) -> Moved:
-    """Take a solver's step, on blocks of columns side by side where columns do not meet."""
+    """Make a step of the solver, on blocks of columns in parallel if columns are independent."""
     order, n_columns = Z.shape
     at_once = max(COLUMNS_AT_ONCE, int(WORTH_A_THREAD / (order**2 * n_inner)))
     if not problem.columns_are_free or n_columns <= at_once:
@@ -278,7 +277,7 @@ def over_columns(workers: Workers, solver: Solver, Z: Array, problem: Quadratic,
 def over_learned(
     workers: Workers, solver: Solver, Z: Array, problem: Quadratic, n_inner: int, fixed: FixedEntries | None
 ) -> Moved:
-    """Take a solver's step on what is learned of Z: each block of it is a quadratic problem like that of all of Z."""
+    """Make a step of the solver on the learned entries of Z, each block of which is a quadratic problem."""
     if fixed is None:
         return over_columns(workers, solver, Z, problem, n_inner)
     Z, violation = Z.copy(), 0.0
@@ -290,28 +289,28 @@ def over_learned(
 
 
 def inner_steps(order: int, n_features: int) -> int:
-    """Passes over the codes that cost about a quarter of what the two products with X cost."""
+    """The number of passes over the codes that cost about a quarter of the two products with X."""
     return min(int(1 + 0.5 * n_features / order), MOST_INNER)
 
 
 def rounding(engine: Engine, sqnorm: float, loss: float) -> float:
-    """What the loss, a difference of numbers as large as ‖X‖², is uncertain by."""
+    """The rounding error of the loss, which is a difference of numbers as large as ‖X‖²."""
     scale = sqnorm if np.isinf(loss) else max(sqnorm, loss)
     return ROUNDING[engine.dtype] * scale
 
 
 def relative(violation: float, size: float) -> float:
-    """√(violation/size); nothing to fit is a fit, and rounding may leave a violation below 0."""
+    """√(violation/size); 0 if there is nothing to fit, or if the violation is below 0 by rounding."""
     return math.sqrt(max(float(violation), 0.0) / float(size)) if size > 0 else 0.0
 
 
 def lifted(codes: Array, chain: Chain, engine: Engine) -> tuple[Array, Chain]:
-    """Lift the zeros of all that is nonnegative."""
+    """Raise the zeros of all nonnegative arrays."""
     if chain.nonnegative:
         chain = replace(chain, factors=tuple(without_zeros(Z) for Z in chain.factors))
     return without_zeros(codes, engine.mean_over_rows(codes)), chain
 
 
 def without_zeros(array: Array, mean: float | None = None) -> Array:
-    """Lift zeros to a little of the mean, for steps that could never leave them."""
+    """Raise zeros to a small fraction of the mean, for steps that could never leave them."""
     return np.maximum(array, LIFT * (array.mean() if mean is None else mean))

@@ -1,4 +1,4 @@
-"""Descent of X ≈ H S_m Z_m ··· S_1 Z_1 under a beta divergence, by the fastest sweeps that loss and data have."""
+"""Descent of X ≈ H S_m Z_m ··· S_1 Z_1 under a beta divergence, by the fastest sweeps for loss and data."""
 
 from dataclasses import dataclass
 
@@ -20,13 +20,13 @@ class DivergenceDescent:
     ----------
     engine : Engine
     divergence : Divergence
-        In the units of the engine's rows.
+        The divergence, in the units of the rows of the engine.
     penalty : ElasticNet
         L1 and L2 of codes and factors.
     by_passes : bool
-        Whether sweeps may look at rows alone, as they must where these are not in memory.
+        Whether sweeps only pass over rows, as they must if these are not in memory.
     multiplies : bool
-        Whether all updates are multiplicative, one matrix after the other, and none is extrapolated.
+        Whether all updates are multiplicative, one matrix after the other, without extrapolation.
     """
 
     engine: Engine
@@ -45,11 +45,11 @@ class DivergenceDescent:
             self._sweeps = PassSweeps(rows_by_entries(self.engine), self.divergence, self.penalty, self.multiplies)
 
     def start(self, codes: Array, chain: Chain, refined: bool = False) -> DivergenceState:
-        """Begin at codes and factors, `refined` where these have been learned and not only guessed."""
+        """Begin at codes and factors, which are `refined` if they were learned before."""
         return self._sweeps.start(codes, chain, refined)
 
     def finer(self, state: DivergenceState) -> DivergenceState:
-        """The state itself: all sweeps are in the precision of the data."""
+        """Return the state itself, because all sweeps are in the precision of the data."""
         return state
 
     def advance(self, state: DivergenceState) -> DivergenceState:
@@ -57,5 +57,5 @@ class DivergenceDescent:
         return self._sweeps.advance(state)
 
     def settled(self, state: DivergenceState) -> DivergenceState:
-        """The same with codes that belong to its factors."""
+        """Return the state with codes that match its factors."""
         return self._sweeps.settled(state)

@@ -1,4 +1,4 @@
-"""Codes of rows under a beta divergence with everything else fixed, and what is measured at given codes."""
+"""Codes of rows under a beta divergence with the factors fixed, and measurements at given codes."""
 
 import math
 from dataclasses import dataclass
@@ -22,17 +22,17 @@ from deepnmf.solvers.divergence_steps import (
 )
 from deepnmf.solvers.expected_counts import Counts, Ratios, multiplied, residual
 
-TOLERANCE = 1e-7  # of a row's violation of the optimality conditions, beside the sums of the features
+TOLERANCE = 1e-7  # of the violation of the optimality conditions of a row, relative to the sums of the features
 ROUNDS, PASSES = 500, 4
 
 
 def encode_by_divergence(engine: Engine, decoder: Array, divergence: Divergence, penalty: ElasticNet = FREE) -> Array:
-    """argmin_{H >= 0} Σ d(X | H D) + L1 + L2 of the codes, each row on its own.
+    """argmin_{H >= 0} Σ d(X | H D) + L1 + L2 of the codes, for each row independently.
 
-    Solved in double precision until the violation of the row's optimality conditions is at most 1e-7 of the slope's
-    positive part, under the Kullback-Leibler divergence the sums of the features. A row's codes do not depend on the
-    rows it is given with. Below β = 1 and above β = 2 a row may have several minima: the one is found that lies below
-    equal parts of all features.
+    Rows are solved in double precision until the violation of the optimality conditions is at most 1e-7 of the positive
+    part of the slope, which is the sums of the features for the Kullback-Leibler divergence. The codes of a row do not
+    depend on other rows. Below β = 1 and above β = 2 a row may have several minima; the result is the one found by
+    descent from equal codes of all features.
     """
     problem = RowsProblem.of(decoder, divergence, penalty.codes_l1, penalty.codes_l2, np.float64)
     (codes,), _ = engine.sweep((), _EncodeStep(problem, engine.dtype))
@@ -53,7 +53,7 @@ class _EncodeStep:
 def divergence_of(engine: Engine, codes: Array, decoder: Array, divergence: Divergence) -> float:
     """Σ w d(X | H D) over the observed entries, from the codes, block by block and in double precision.
 
-    Under the Kullback-Leibler divergence from stored entries and sums; under others X̂ is formed a few rows at a time.
+    The Kullback-Leibler divergence needs stored entries and sums only; for others, X̂ is formed a few rows at a time.
     """
     problem = RowsProblem.of(decoder, divergence, 0.0, 0.0, np.float64)
     if divergence.is_kl:
@@ -67,10 +67,10 @@ def divergence_residual(
 ) -> float:
     """The certificate: the largest relative violation of the optimality conditions, with one pass over X.
 
-    The violation of an entry is the slope of the objective; where that is positive, at most its positive part times the
-    share of the total that the entry explains. It is relative to the norm of the positive part, which consists of sums
-    of features for codes under the Kullback-Leibler divergence, and of sums of codes for a factor. 0 at a stationary
-    point.
+    The violation of an entry is the slope of the objective; a positive slope counts at most as its positive part times
+    the share of the total that the entry explains. It is relative to the norm of the positive part, which for the
+    Kullback-Leibler divergence is sums of features for codes, and sums of codes for a factor. The residual is 0 at a
+    stationary point.
     """
     problem = RowsProblem.of(chain.decoder(), divergence, penalty.codes_l1, penalty.codes_l2, np.float64)
     if divergence.is_kl:

@@ -24,13 +24,13 @@ from deepnmf.solvers.weighted_passes import WeightedPasses
 
 @dataclass(frozen=True)
 class BetaDivergence(Loss):
-    """Σ d_β(x | x̂): every layer is nonnegative, and X is seen through ratios of X and X̂."""
+    """Σ d_β(x | x̂): every layer is nonnegative, and updates depend on ratios of X and X̂."""
 
     divergence: Divergence
-    multiplies: bool = False  # whether all updates are scikit-learn's multiplicative ones
+    multiplies: bool = False  # whether all updates are multiplicative, as in scikit-learn
 
     def check(self, engine: Engine, objective: Objective) -> None:
-        """Refuse penalties other than L1 and L2, and zeros where they are infinitely far from any X̂."""
+        """Refuse penalties other than L1 and L2, and zeros for which the divergence is infinite."""
         _elastic_net(objective, self.name)
         if self.divergence.needs_positive_data:
             _, (n_zeros,) = engine.sweep((), _count_zeros)
@@ -41,20 +41,20 @@ class BetaDivergence(Loss):
                 )
 
     def descent(self, engine: Engine, objective: Objective, solver: Solver) -> DivergenceDescent:
-        """Coordinate steps on counts in memory, else passes over the rows; the solver is that of squared error."""
+        """Coordinate steps for counts in memory, otherwise passes over the rows; `solver` is for squared error only."""
         penalty = _elastic_net(objective, self.name)
         return DivergenceDescent(engine, self.divergence, penalty, multiplies=self.multiplies)
 
     def weighted_descent(
         self, engine: Engine, solver: Solver, layers: Layers, guides: Sequence[Guide]
     ) -> WeightedPasses:
-        """Passes over the rows; the solver is that of squared error."""
+        """Passes over the rows; `solver` is for squared error only."""
         return WeightedPasses(engine, self.divergence, layers, self.multiplies, guides)
 
     def settled(
         self, descent: DivergenceDescent, state: DivergenceState, history: History
     ) -> tuple[DivergenceState, History]:
-        """With codes that belong to the last factors; the last loss is theirs."""
+        """Return the state with codes that match the last factors, and their loss as the last one."""
         end = descent.settled(state)
         return end, history if end is state else history.ending_with(end.loss)
 
@@ -62,7 +62,7 @@ class BetaDivergence(Loss):
         return divergence_residual(descent.engine, codes, chain, descent.divergence, descent.penalty)
 
     def encode(self, engine: Engine, decoder: Array, penalty: CodePenalty) -> Array:
-        l2 = float(penalty.gram[0, 0])  # of L2 alone, so that it is a multiple of the identity
+        l2 = float(penalty.gram[0, 0])  # with L2 only, the matrix is a multiple of the identity
         return encode_by_divergence(engine, decoder, self.divergence, ElasticNet(penalty.l1, l2, 0.0, 0.0))
 
     def best_codes(self, engine: Engine, objective: Objective, chain: Chain) -> Array:
@@ -72,7 +72,7 @@ class BetaDivergence(Loss):
         return self.divergence.reconstruction_error(divergence_of(engine, codes, decoder, self.divergence))
 
     def baseline(self, engine: Engine) -> float:
-        """Twice the divergence of row totals times column shares for counts, of the column means for others."""
+        """Twice the divergence of the baseline: row totals times column shares for counts, otherwise column means."""
         loss = self.divergence
         (row_totals,), (column_totals, column_weights) = engine.sweep((), _totals)
         rows, columns = loss.baseline(row_totals[:, 0], column_totals, column_weights)
@@ -81,7 +81,7 @@ class BetaDivergence(Loss):
 
     @property
     def memory(self) -> type[Any] | None:
-        """Expected counts, for those alone: under other losses ratios do not add up over batches."""
+        """Expected counts for Kullback-Leibler; for other losses, ratios cannot be summed over batches."""
         return CountMemory if self.divergence.is_kl else None
 
     def learn_batch(
@@ -92,19 +92,19 @@ class BetaDivergence(Loss):
 
 
 def loss_of(beta_loss: str | float, solver: str = "hals") -> Loss:
-    """The loss that scikit-learn's `beta_loss` names, and the updates that a solver's name stands for."""
+    """Return the loss for scikit-learn's `beta_loss`, with the updates for the name of a solver."""
     divergence = Divergence.of(beta_loss)
     return FROBENIUS if divergence.beta == 2 else BetaDivergence(divergence, multiplies=solver == "mu")
 
 
 def _elastic_net(objective: Objective, name: str) -> ElasticNet:
-    """L1 and L2 of codes and factors; other penalties have no sound form under a divergence."""
+    """Return L1 and L2 of codes and factors; other penalties are not supported for divergences."""
     if not objective.penalties:
         return FREE
     first, *others = objective.penalties
     if others or not isinstance(first, ElasticNet):
         raise ValueError(
-            f"beta_loss={name!r} takes L1 and L2 penalties alone (alpha_W and alpha_H of NMF): use "
+            f"beta_loss={name!r} supports only L1 and L2 penalties (alpha_W and alpha_H of NMF): use "
             "beta_loss='frobenius', or penalty=None."
         )
     return first
@@ -116,7 +116,7 @@ def _count_zeros(X_b: Block, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], S
 
 
 def _totals(X_b: Any, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-    """Sums of rows and of columns, and the weights of columns, without forming zeros of sparse rows."""
+    """Sums of rows and of columns, and the weights of columns, without densifying sparse rows."""
     if X_b.is_complete:
         return (X_b @ np.ones((X_b.shape[1], 1), X_b.dtype),), X_b.column_sums()
     values, _ = X_b.weighted()

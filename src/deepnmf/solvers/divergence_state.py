@@ -1,4 +1,4 @@
-"""Where a descent under a divergence is, and what its two ways of sweeping share."""
+"""The state of a descent under a divergence, and functions that both kinds of sweeps share."""
 
 import math
 from dataclasses import dataclass, replace
@@ -13,25 +13,25 @@ from deepnmf.solvers.descent import LIFT, Momentum
 MOST_PASSES = 2
 LIFT_OF_LEARNED = 1e-6
 STEADY = Momentum()
-ROUGH = 1e-4  # a relative violation that single precision can still tell
-FARTHEST = 4.0  # times what it was, up or down, is an entry extrapolated to by its ratio
+ROUGH = 1e-4  # a relative violation that single precision can still resolve
+FARTHEST = 4.0  # largest factor, up or down, of an extrapolation by ratios
 
 
 @dataclass(frozen=True)
 class DivergenceState:
-    """Codes and factors at which the loss was measured, and where the next sweep sets out from."""
+    """Codes and factors at which the loss was measured, and the starting point of the next sweep."""
 
     codes: Array
     chain: Chain
     loss: float = math.inf
     optimality: float = math.inf
-    exhausted: bool = False  # not even a plain sweep descends: what is left is rounding
-    plain_codes: Array | None = None  # the codes before they were extrapolated; None: set out plainly
-    plain: Chain | None = None  # the factors of a plain next sweep, where it does not begin with those measured
+    exhausted: bool = False  # not even a sweep without extrapolation descends, because of rounding
+    plain_codes: Array | None = None  # the codes before the extrapolation; None: the next sweep does not extrapolate
+    plain: Chain | None = None  # the factors of a next sweep without extrapolation, if not those of the loss
     ahead: Chain | None = None  # the same, extrapolated
     momentum: Momentum = STEADY
     n_passes: int = 1  # over the coordinates, in the next sweep
-    bold: bool = False  # whether steps are made that are quicker, and not certain to descend
+    bold: bool = False  # whether steps are faster, but may raise the loss
 
     @property
     def departure(self) -> Chain:
@@ -41,7 +41,7 @@ class DivergenceState:
         return self.chain if self.plain is None else self.plain
 
     def taken_back(self) -> "DivergenceState":
-        """Forget a sweep that rose; where it had set out plainly, only rounding is left to gain."""
+        """Undo a sweep that raised the loss; if it did not extrapolate, only rounding errors are left."""
         n_passes = self.more_passes
         if self.ahead is None and self.plain_codes is None:
             return replace(self, exhausted=not self.bold, bold=False, n_passes=n_passes)
@@ -49,21 +49,21 @@ class DivergenceState:
 
     @property
     def more_passes(self) -> int:
-        """From a raw start more each sweep: the best codes of factors that are still wrong end in poorer minima."""
+        """One pass more in each early sweep, because optimal codes for wrong factors lead to poorer minima."""
         return min(self.n_passes + 1, MOST_PASSES)
 
 
 def raised(codes: Array, chain: Chain, engine: Engine, refined: bool) -> tuple[Array, Chain]:
-    """Raise zeros, which multiplicative steps never leave, to a part of the mean: a tiny one of what was learned."""
+    """Raise zeros, which multiplicative steps never leave, to a fraction of the mean, tiny for learned arrays."""
     share = LIFT_OF_LEARNED if refined else LIFT
     factors = tuple(np.maximum(Z, share * Z.mean()) for Z in chain.factors)
     return np.maximum(codes, share * engine.mean_over_rows(codes)), replace(chain, factors=factors)
 
 
 def repeated(new: Array, old: Array, beta: float) -> Array:
-    """Z (Z/Z_old)^β: steps that multiply are repeated by multiplying, and 0, which they never leave, is not reached.
+    """Z (Z/Z_old)^β: multiplicative steps are extrapolated by multiplication, which never reaches 0.
 
-    The power is that of a fraction that agrees with it up to the second order, and takes less time.
+    The power is approximated by a fraction that agrees to second order and is faster.
     """
     ratio = np.divide(new, old, out=np.ones_like(new), where=(old > 0) & (new > 0))
     np.clip(ratio, 1 / FARTHEST, FARTHEST, out=ratio)

@@ -1,4 +1,4 @@
-"""Steps of passes under a divergence: what they do to a block of rows, and the sums that they leave."""
+"""Steps of passes under a divergence: updates of a block of rows, and the sums for the factors."""
 
 import math
 from collections.abc import Iterator
@@ -22,14 +22,14 @@ from deepnmf.solvers.descent import extrapolated
 from deepnmf.solvers.divergence_state import repeated
 from deepnmf.solvers.expected_counts import square_violation
 
-WIDEST = 2.0**30  # sums of features, up or down, whose squares are sound in single precision beside those of X
-WORTH_SINGLE = 2**16  # entries of X; steps on fewer take milliseconds in any precision
+WIDEST = 2.0**30  # bound on sums of features and their inverses, so that squares are accurate in single precision
+WORTH_SINGLE = 2**16  # entries of X; steps on fewer entries take milliseconds in any precision
 ENTRIES_AT_ONCE, FEWEST_ROWS = 2**15, 16  # of X̂, which is formed a few rows at a time
 
 
 @dataclass(frozen=True)
 class RowsProblem:
-    """The problem of each row of codes: features with a row for each column of X, their sums, and prices of a code."""
+    """The problem of each row of codes: features with a row for each column of X, their sums, and L1 and L2."""
 
     features: Array
     sums: Array
@@ -39,19 +39,19 @@ class RowsProblem:
 
     @classmethod
     def of(cls, decoder: Array, divergence: Divergence, l1: float, l2: float, dtype: Any) -> "RowsProblem":
-        """With a decoder of shape (r, p)."""
+        """Return the problem for a decoder of shape (r, p)."""
         return cls.in_precision(decoder.T, decoder.sum(axis=1), divergence, l1, l2, dtype)
 
     @classmethod
     def in_precision(
         cls, features: Array, sums: Array, divergence: Divergence, l1: float, l2: float, dtype: Any
     ) -> "RowsProblem":
-        """With features and sums in the precision of the steps."""
+        """Return the problem with features and sums in the precision of the steps."""
         return cls(np.ascontiguousarray(features, dtype=dtype), sums.astype(dtype), divergence, l1, l2)
 
     @property
     def in_single(self) -> "RowsProblem | None":
-        """The same in single precision, where that can hold it; None where it is so already."""
+        """Return the problem in single precision; None if that is impossible or already the case."""
         largest, smallest = self.sums.max(initial=0), self.sums.min(where=self.sums > 0, initial=np.inf)
         if self.features.dtype == np.float32 or not 1 / WIDEST <= smallest <= largest <= WIDEST:
             return None
@@ -59,12 +59,12 @@ class RowsProblem:
 
     @cached_property
     def counts(self) -> CodesProblem:
-        """As the kernel takes it."""
+        """The problem in the form of the kernel."""
         return CodesProblem(self.features, self.sums, self.l1, self.l2, self.divergence.epsilon)
 
     @property
     def decoder(self) -> Array:
-        """D again, of shape (r, p)."""
+        """D, of shape (r, p)."""
         return np.ascontiguousarray(self.features.T)
 
 
@@ -72,7 +72,7 @@ def descend_block(
     X_b: Block, problem: RowsProblem, H: Array, n_passes: int, M: Array | None = None, measured: bool = False,
     rounds: int = 1, tol: float = 0.0, still: Array | None = None,
 ) -> Descended:  # fmt: skip
-    """Coordinate steps on the codes of a block, in place; those that are `still` do not move, of counts alone."""
+    """Make coordinate steps on the codes of a block, in place; `still` codes of counts are not updated."""
     if not problem.divergence.is_kl:
         return _descend_block_by_beta(X_b, problem, H, rounds * n_passes, measured, tol)
     parts = []
@@ -98,7 +98,7 @@ def descend_block(
 def _look_at_dense(
     X: Array, problem: RowsProblem, H: Array, M: Array | None, measured: bool, row_weights: Array | None
 ) -> Descended:
-    """What steps on dense counts would end with, where none is made: by products, a few rows at a time."""
+    """Compute the sums for dense counts without steps, by products of a few rows at a time."""
     D, fit, weighed = problem.features.T, 0.0, by_weights(H, row_weights)
     for part, x, _ in few_rows(Dense(X)):
         model = H[part] @ D
@@ -127,9 +127,9 @@ def _descend_block_by_beta(
 
 @dataclass(frozen=True)
 class CoordinateStep:
-    """Coordinate steps on some rows of codes, extrapolated if there were any before; and sums.
+    """Coordinate steps on some rows of codes, extrapolated if there are previous codes; and sums.
 
-    These are the codes' sums, [violation, fit, squares], where wanted M = (X/X̂)ᵀH, and WᵀH where entries have weights.
+    The sums are those of the codes, [violation, fit, squares], optionally M = (X/X̂)ᵀH, and WᵀH if entries have weights.
     """
 
     problem: RowsProblem
@@ -137,27 +137,27 @@ class CoordinateStep:
     beta: float = 0.0
     with_counts: bool = False
     measured: bool = False
-    steps: RowsProblem | None = None  # the problem as steps are made, where that is in a lower precision
-    has_still: bool = False  # whether the second array says which coordinates do not move, instead of codes before
+    steps: RowsProblem | None = None  # the problem of the steps, if their precision is lower
+    has_still: bool = False  # whether the second array marks fixed coordinates, instead of being previous codes
 
     def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-        """Move one block."""
+        """Update one block."""
         steps = self.steps
         if isinstance(X_b, Dense):
-            contiguous = Dense(np.ascontiguousarray(X_b.X))  # columns are read twice, by steps and what measures them
+            contiguous = Dense(np.ascontiguousarray(X_b.X))  # columns are read twice, by steps and by measurements
             contiguous.row_weights, X_b = X_b.row_weights, contiguous
-        elif self.with_counts:  # which products find in dense rows; in others, a second look takes longer than it saves
+        elif self.with_counts:  # for dense rows they come from products; for others a second pass would be slower
             steps = None
         in_lower_precision, steps = steps is not None, steps or self.problem
         H = np.array(rows[0], dtype=steps.features.dtype, order="C")
         M = np.zeros(self.problem.features.shape) if self.with_counts else None
         rows, still = (rows[:1], rows[1]) if self.has_still else (rows, None)
         extrapolates = len(rows) > 1 and self.beta > 0
-        apart = extrapolates or in_lower_precision  # what is measured is not what the steps end with
+        apart = extrapolates or in_lower_precision  # the measured codes are not the result of the steps
         measured_by_steps = self.measured and not apart
         moved = descend_block(X_b, steps, H, self.n_passes, None if apart else M, measured_by_steps, still=still)
         H = H.astype(rows[0].dtype, copy=False)
-        if still is not None:  # to the bit, also where steps were made in a lower precision
+        if still is not None:  # exactly, even if steps were made in lower precision
             H = np.where(still, rows[0], H)
         new: tuple[Array, ...] = (H,)
         if len(rows) > 1:
@@ -179,19 +179,19 @@ class CoordinateStep:
 
 @dataclass(frozen=True)
 class MultiplicativeStep:
-    """Multiplicative updates of some rows of codes, where `moves` says so; and sums.
+    """Multiplicative updates of some rows of codes, if `moves` is true; and sums.
 
-    These are P = Hᵀ(W∘X∘X̂^(β-2)), Q = Hᵀ(W∘X̂^(β-1)) and [violation, its size, fit, Σh, Σh²].
+    The sums are P = Hᵀ(W∘X∘X̂^(β-2)), Q = Hᵀ(W∘X̂^(β-1)) and [violation, its size, fit, Σh, Σh²].
     """
 
     problem: RowsProblem
     moves: bool = True
-    exponent: float | None = None  # of the ratio, where it is not the one that descends for certain
-    beta: float = 0.0  # how far to extrapolate, where rows have been before
+    exponent: float | None = None  # of the ratio, if it is not the one that always descends
+    beta: float = 0.0  # the length of the extrapolation, if there are previous codes
 
-    @np.errstate(over="ignore", divide="ignore", invalid="ignore")  # a sweep that leaves the numbers is taken back
+    @np.errstate(over="ignore", divide="ignore", invalid="ignore")  # a sweep that overflows is undone
     def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-        """Move one block."""
+        """Update one block."""
         if self.problem.divergence.is_kl and (stored := stored_rows(X_b)) is not None:
             return self._on_stored_counts(stored, rows, X_b.row_weights)
         H, D, loss = np.array(rows[0], order="C"), self.problem.decoder, self.problem.divergence
@@ -217,7 +217,7 @@ class MultiplicativeStep:
     def _on_stored_counts(
         self, X: Matrix, rows: tuple[Array, ...], row_weights: Array | None
     ) -> tuple[tuple[Array, ...], Sums]:
-        """The same where X̂ is needed at stored entries alone: elsewhere counts pull at nothing."""
+        """The same for sparse counts, where X̂ is needed at stored entries only."""
         H, D, loss = rows[0], self.problem.decoder, self.problem.divergence
         l1, l2, ones = self.problem.l1, self.problem.l2, np.ones(D.shape[1])
         pull = stored_ratios(X, H, self.problem)[0] @ D.T
@@ -259,7 +259,7 @@ def stored_ratios(X: Matrix, H: Array, problem: RowsProblem) -> tuple[Matrix, Ar
 
 @dataclass(frozen=True)
 class ValueStep:
-    """The divergence of given codes, X̂ a few rows at a time."""
+    """The divergence at given codes, with X̂ formed a few rows at a time."""
 
     problem: RowsProblem
 
@@ -273,12 +273,12 @@ class ValueStep:
 
 @dataclass(frozen=True)
 class InDouble:
-    """The sums of a step that moves nothing, on codes in double precision."""
+    """The sums of a step without updates, for codes in double precision."""
 
     step: Step
 
     def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-        """Look at one block."""
+        """Measure one block."""
         _, sums = self.step(X_b, tuple(array.astype(np.float64, copy=False) for array in rows))
         return (), sums
 
@@ -304,12 +304,12 @@ def _joined(weights: Array | None, row_weights: Array | None, x: Array) -> Array
 
 
 def constant(engine: Engine, divergence: Divergence) -> float:
-    """What fits lack of the divergence, over all rows."""
+    """The part of the divergence that does not depend on X̂, over all rows."""
     return 0.0 if divergence.beta in (0, 2) else float(engine.sweep((), _Constant(divergence))[1][0])
 
 
 def relative(violation: float, engine: Engine, problem: RowsProblem) -> float:
-    """A violation of coordinate steps by what they measure it with; for counts the sums of the features, row by row."""
+    """The relative violation of coordinate steps; for counts it is relative to the sums of the features, row by row."""
     if not problem.divergence.is_kl:
         return math.sqrt(float(violation) / (engine.total_weight or 1.0))
     price = problem.sums.astype(np.float64) + problem.l1
@@ -318,12 +318,12 @@ def relative(violation: float, engine: Engine, problem: RowsProblem) -> float:
 
 
 def is_sound_in_single(engine: Engine) -> bool:
-    """Whether steps on rows in double precision may be made in single precision too, and gain by it."""
+    """Whether steps on rows in double precision can be made in single precision, and are faster."""
     size = math.sqrt(engine.measured.sqnorm / (engine.measured.n_entries or 1.0))
     is_large = engine.total_weight * engine.n_features >= WORTH_SINGLE
     return is_large and engine.dtype == np.float64 and 1 / WIDEST <= size <= WIDEST
 
 
 def few_rows(X_b: Block) -> Iterator[tuple[slice, Array, Array | None]]:
-    """Rows and weights as arrays, a few at a time."""
+    """Yield rows and weights as arrays, a few rows at a time."""
     return dense_parts(X_b, max(FEWEST_ROWS, ENTRIES_AT_ONCE // X_b.shape[1]))

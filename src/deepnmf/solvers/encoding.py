@@ -1,4 +1,4 @@
-"""Codes of rows with everything else fixed: nonnegative least squares, each row to its own optimum."""
+"""Codes of rows with the factors fixed, by nonnegative least squares for each row."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,17 +15,18 @@ from deepnmf.objective import CodePenalty
 MOST_PASSES = 2000
 WARM_PASSES = 20
 TOLERANCE = 1e-10
-SINGULAR = 1e-10  # the smallest eigenvalue of features at unit norm beside the largest, where codes are not unique
-RIDGE = 1e-5  # of each feature's squared norm: it hardly moves a reconstruction, and is far above TOLERANCE
-PLAIN, SOUND = 2.0**10, 2.0**200  # sizes of a decoder, and of what a row is to be; others are divided by a power of two
+SINGULAR = 1e-10  # ratio of the smallest to the largest eigenvalue, for unit features, below which codes are not unique
+RIDGE = 1e-5  # of the squared norm of each feature: it hardly changes a reconstruction, and is far above TOLERANCE
+PLAIN, SOUND = 2.0**10, 2.0**200  # largest sizes of a decoder and of a row; others are divided by a power of two
 
 
 def encode_rows(engine: Engine, decoder: Array, penalty: CodePenalty) -> Array:
-    """argmin_{H >= 0} ½‖X - H D‖² + penalty, each row on its own, from 0; holes do not count.
+    """argmin_{H >= 0} ½‖X - H D‖² + penalty over the observed entries, for each row independently, starting from 0.
 
-    Solved in double precision until no gradient points down by more than 1e-10 of the row's largest. A row's
-    codes do not depend on the rows it is given with. Where several codes are equally good, as with more features than
-    columns, the smallest one is taken: otherwise rounding would choose, and similar rows would get unrelated codes.
+    Rows are solved in double precision until no entry of the projected gradient exceeds 1e-10 times the largest
+    gradient of the row. The codes of a row do not depend on other rows. If several codes are optimal, as with more
+    features than columns, the result has the smallest norm: otherwise rounding would decide, and similar rows would
+    get unrelated codes.
     """
     unit = float(powers_of_two(np.abs(decoder).max(initial=0), PLAIN))
     if unit != 1:
@@ -33,7 +34,7 @@ def encode_rows(engine: Engine, decoder: Array, penalty: CodePenalty) -> Array:
         return encode_rows(engine, decoder / unit, own) / unit
     D = decoder.astype(np.float64, copy=False)
     gram = D @ D.T + penalty.gram
-    if _is_singular(gram):  # single precision would move targets to where no code reaches, and the ridge is small
+    if _is_singular(gram):  # in single precision, targets would be out of reach of the codes, and the ridge is small
         step = _EncodeStep(np.ascontiguousarray(D.T), _with_ridge(gram), penalty, engine.dtype)
     else:
         step = _EncodeStep(np.ascontiguousarray(decoder.T, dtype=engine.dtype), gram, penalty, engine.dtype)
@@ -42,7 +43,7 @@ def encode_rows(engine: Engine, decoder: Array, penalty: CodePenalty) -> Array:
 
 
 def _is_singular(gram: Array) -> bool:
-    """Whether some code of the living features changes nothing; how large features are does not matter."""
+    """Whether the nonzero features are linearly dependent, independent of their scale."""
     alive = gram.diagonal() > 0
     norms = np.sqrt(gram.diagonal()[alive])
     eigenvalues = np.linalg.eigvalsh(gram[np.ix_(alive, alive)] / norms / norms[:, None])
@@ -56,7 +57,7 @@ def _with_ridge(gram: Array) -> Array:
 @dataclass(frozen=True)
 class _EncodeStep:
     features: Array  # Dᵀ
-    gram: Array  # that of rows without holes
+    gram: Array  # for rows without missing entries
     penalty: CodePenalty
     dtype: np.dtype[Any]
 
@@ -77,8 +78,8 @@ class _EncodeStep:
 def solve_rows(gram: Array, F: Array) -> Array:
     """argmin_{H >= 0} ½<H G, H> - <F, H>, row by row.
 
-    A few passes of coordinate descent find which entries are positive, an active-set method solves for them;
-    should it not finish a row, that descends to the tolerance.
+    A few passes of coordinate descent find the positive entries, for which an active-set method solves exactly; a row
+    that it does not finish continues with coordinate descent down to the tolerance.
     """
     units = powers_of_two(np.maximum(F.max(axis=1, initial=0), -F.min(axis=1, initial=0)), SOUND)
     if (units != 1).any():
@@ -92,20 +93,20 @@ def solve_rows(gram: Array, F: Array) -> Array:
 
 
 def powers_of_two(sizes: Array, ordinary: float) -> Array:
-    """Powers of two next to sizes beyond what is ordinary; 1 for the others and for 0: dividing by one is exact."""
+    """Return powers of two near sizes above `ordinary`, by which divisions are exact; 1 for other sizes and for 0."""
     odd = (sizes > 0) & ((sizes > ordinary) | (sizes < 1 / ordinary))
     return np.exp2(np.rint(np.log2(sizes, where=odd, out=np.zeros(np.shape(sizes)))))
 
 
 def residual_norm(engine: Engine, codes: Array, decoder: Array) -> float:
-    """‖X - H D‖_F over the observed entries from the residual itself, block by block."""
+    """‖X - H D‖_F over the observed entries, from the residual itself, block by block."""
     step = _ResidualStep(decoder.astype(engine.dtype, copy=False))
     _, (square,) = engine.sweep((codes,), step)
     return float(np.sqrt(max(float(square), 0.0)))
 
 
 def decoded_residual_norm(engine: Engine, codes: Array, decode: Callable[[Array], Array]) -> float:
-    """‖X - decode(H)‖_F, a few dense rows at a time."""
+    """‖X - decode(H)‖_F, computed a few dense rows at a time."""
 
     def square(X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
         total = 0.0

@@ -1,9 +1,9 @@
-"""How factors move: what a chain needs to know of counts is M = Hᵀ(X/X̂), by which expectation-maximization goes.
+"""Updates of factors for counts, by expectation-maximization with the statistic M = Hᵀ(X/X̂).
 
-Each count is a sum over the paths of the chain from a code to a column. The E step distributes it: in X ≈ H A_l Z_l B_l
-N_l = Z_l∘(A_lᵀMB_lᵀ) is what entries of Z_l are expected to have carried. The M step divides it by what an entry of Z_l
-adds to Σ X̂, layer by layer with the other layers as they then are, for Σ X̂ is linear in each of them. Under other
-divergences one factor at a time is multiplied by a ratio.
+Each count is a sum over the paths of the chain from a code to a column. The E step distributes it over the paths: in
+X ≈ H A_l Z_l B_l, N_l = Z_l∘(A_lᵀMB_lᵀ) contains the expected counts of the entries of Z_l. The M step divides N_l by
+the contribution of a unit entry of Z_l to Σ X̂, layer by layer with the current other layers, because Σ X̂ is linear in
+each of them. For other divergences, one factor at a time is multiplied by a ratio.
 """
 
 import math
@@ -23,7 +23,7 @@ IN_CACHE = 2**15  # numbers
 
 @dataclass(frozen=True)
 class Counts:
-    """Statistics of counts, which add up over rows: M = Hᵀ(W∘X/X̂), h = Hᵀ1, and T = HᵀW where entries have weights."""
+    """Statistics of counts, which are sums over rows: M = Hᵀ(W∘X/X̂), h = Hᵀ1, and T = HᵀW if entries have weights."""
 
     M: Array
     code_sums: Array
@@ -31,29 +31,29 @@ class Counts:
 
     @classmethod
     def of(cls, code_sums: Array, M: Array | None = None, T: Array | None = None) -> "Counts":
-        """From the sums of a pass, which has columns as rows; without M, sums of codes alone."""
+        """Return the statistics from the transposed sums of a pass; without M, only sums of codes."""
         return cls(np.empty((0, 0)) if M is None else M.T, code_sums, None if T is None else T.T)
 
     def weighted(self, weight: float) -> "Counts":
-        """Times a weight."""
+        """Return these statistics times a weight."""
         return Counts(weight * self.M, weight * self.code_sums, None if self.T is None else weight * self.T)
 
     def seen_below(self, W: Array) -> "Counts":
-        """Those of the codes H W."""
+        """Return the statistics of the codes H W."""
         return Counts(W.T @ self.M, W.T @ self.code_sums, None if self.T is None else W.T @ self.T)
 
     def plus(self, other: "Counts") -> "Counts":
-        """Those of both, as if they were of different rows."""
+        """Return the sum of both statistics, as for different rows."""
         T = None if self.T is None and other.T is None else self.over_columns + other.over_columns
         return Counts(self.M + other.M, self.code_sums + other.code_sums, T)
 
     @property
     def over_columns(self) -> Array:
-        """T, where entries have weights or not."""
+        """T, whether entries have weights or not."""
         return np.outer(self.code_sums, np.ones(self.M.shape[1])) if self.T is None else self.T
 
     def push(self, chain: Chain, layer: int) -> Array:
-        """What an entry of Z_l adds to Σ W∘X̂: A_lᵀTB_lᵀ, without weights (A_lᵀh)(B_l1)ᵀ."""
+        """The contribution of a unit entry of Z_l to Σ W∘X̂: A_lᵀTB_lᵀ, without weights (A_lᵀh)(B_l1)ᵀ."""
         A, below = chain.above(layer), chain.below(layer)
         if self.T is not None:
             return block_target(A, below, self.T)
@@ -63,12 +63,12 @@ class Counts:
         return np.outer(self.code_sums if A is None else A.T @ self.code_sums, across)
 
     def pull(self, chain: Chain, layer: int) -> Array:
-        """A_lᵀMB_lᵀ, which the chain that M was found with makes equal to the push where it is optimal."""
+        """A_lᵀMB_lᵀ, which equals the push at positive entries of an optimal chain."""
         return block_target(chain.above(layer), chain.below(layer), self.M)
 
 
 def expect(chain: Chain, counts: Counts, penalty: ElasticNet, lowest: int = 0) -> tuple[Chain, float]:
-    """Move the factors from some layer on by one step; how far from optimal they were."""
+    """Update the factors from layer `lowest` on by one step; return how far from optimal they were."""
     pulls = [counts.pull(chain, layer) for layer in range(lowest, chain.depth)]
     worst = 0.0
     for layer, pull in enumerate(pulls, lowest):
@@ -78,7 +78,7 @@ def expect(chain: Chain, counts: Counts, penalty: ElasticNet, lowest: int = 0) -
 
 
 def expected_factor(chain: Chain, layer: int, pull: Array, push: Array, penalty: ElasticNet) -> tuple[Array, float]:
-    """One step of a factor from its pull and push, entry by entry; how far from optimal it was."""
+    """Return a factor after one step from its pull and push, and how far from optimal it was."""
     Z = chain.factors[layer]
     new, violation, size = np.empty_like(Z), 0.0, 0.0
     for part in _some_rows(Z):
@@ -92,7 +92,7 @@ def expected_factor(chain: Chain, layer: int, pull: Array, push: Array, penalty:
 
 
 def _some_rows(Z: Array) -> Iterator[slice]:
-    """Rows whose numbers stay in a processor's cache while several things are done to them."""
+    """Yield slices of rows that fit into the cache of a processor for several operations."""
     together = max(1, IN_CACHE // Z.shape[1])
     return (slice(start, start + together) for start in range(0, len(Z), together))
 
@@ -103,7 +103,7 @@ def residual(chain: Chain, counts: Counts, penalty: ElasticNet) -> float:
 
 
 def _residual(chain: Chain, layer: int, pull: Array, counts: Counts, penalty: ElasticNet) -> float:
-    """A few rows at a time: arrays of the size of Z_1 would be as large as sparse data."""
+    """Compute it a few rows at a time, because arrays of the size of Z_1 may be as large as sparse data."""
     factor, push, violation, size = chain.factors[layer], counts.push(chain, layer), 0.0, 0.0
     for part in _some_rows(factor):
         Z, own_push = factor[part], push[part] + penalty.factor_l1
@@ -121,15 +121,15 @@ class Ratios:
     Q: Array
 
     def weighted(self, weight: float) -> "Ratios":
-        """Times a weight."""
+        """Return these statistics times a weight."""
         return Ratios(weight * self.P, weight * self.Q)
 
     def seen_below(self, W: Array) -> "Ratios":
-        """Those of the codes H W."""
+        """Return the statistics of the codes H W."""
         return Ratios(W.T @ self.P, W.T @ self.Q)
 
     def plus(self, other: "Ratios") -> "Ratios":
-        """Those of both, as if they were of different rows."""
+        """Return the sum of both statistics, as for different rows."""
         return Ratios(self.P + other.P, self.Q + other.Q)
 
     def pull(self, chain: Chain, layer: int) -> Array:
@@ -144,7 +144,7 @@ class Ratios:
 def multiplied(
     chain: Chain, layer: int, ratios: Ratios, divergence: Divergence, penalty: ElasticNet, exponent: float | None = None
 ) -> tuple[Chain, float]:
-    """The multiplicative update of one factor; how far from optimal it was."""
+    """Return the chain after the multiplicative update of one factor, and how far from optimal it was."""
     Z, pull, push = chain.factors[layer], ratios.pull(chain, layer), ratios.push(chain, layer)
     ratio = divergence.ratio(pull, push, Z, penalty.factor_l1, penalty.factor_l2, exponent)
     slope = chain.at_learned_entries(layer, push + penalty.factor_l1 + penalty.factor_l2 * Z - pull)
@@ -153,10 +153,10 @@ def multiplied(
 
 
 def relative_violation(Z: Array, slope: Array, push: Array, totals: Array) -> float:
-    """√(Σ violation²/Σ push²) of variables that explain parts of totals.
+    """√(Σ violation²/Σ push²) for variables that explain shares of totals.
 
-    The violation is the slope; where that is positive at most push times the share of the total that the variable
-    explains: what is nearly 0 is nearly optimal.
+    The violation is the slope; a positive slope counts at most as push times the share of the total that the variable
+    explains, because a variable that is nearly 0 is nearly optimal.
     """
     return float(np.sqrt(square_violation(Z, slope, push, totals) / (inner(push, push) or 1.0)))
 

@@ -1,4 +1,4 @@
-"""Starts of guided features: at their targets, or else in the order and in the scale of these."""
+"""Initialization of guided features: at their targets, or in the order and the scale of the targets."""
 
 from collections.abc import Sequence
 
@@ -10,14 +10,14 @@ from deepnmf.objective import Chain, FixedEntries, Guide
 
 
 def in_order_of(guide: Guide, codes: Array, chain: Chain) -> tuple[Array, Chain]:
-    """The same codes and chain, features of a layer renamed so that each guide has the one that is most like it.
+    """Permute the features of a layer so that each target gets the most similar feature.
 
-    Guided features get the norm of their targets where there are any, for nothing else decides their norm.
+    Guided features get the norm of their targets, because nothing else determines their norm.
     """
     features = chain.features()[guide.layer]
     sizes = np.sqrt(guide.known @ np.square(features).T)
     cosines = np.nan_to_num(guide.targets) @ features.T / np.where(sizes > 0, sizes, 1)
-    if guide.layer == 0 and chain.fixed is not None:  # which keep their places
+    if guide.layer == 0 and chain.fixed is not None:  # fixed components keep their positions
         cosines[:, : len(chain.fixed.values)] = -np.inf
     _, matched = linear_sum_assignment(np.maximum(cosines, -2), maximize=True)
     codes, chain = _renamed(_order(guide.rows, matched, len(features)), guide.layer, codes, chain)
@@ -26,9 +26,10 @@ def in_order_of(guide: Guide, codes: Array, chain: Chain) -> tuple[Array, Chain]
 
 
 def with_targets(fixed: FixedEntries | None, guides: Sequence[Guide], norm: float) -> FixedEntries | None:
-    """What is fixed in a pre-training: what always is, and guided features of the first layer at their targets.
+    """Return the fixed entries in the pre-training: fixed components, and the targets of the first layer.
 
-    The other features are learned around them. Otherwise a feature could become any other before it is pulled.
+    The other features are learned around them. Otherwise a guided feature could become any feature before the guide
+    takes effect.
     """
     first = [guide for guide in guides if guide.layer == 0]
     if not first:
@@ -42,7 +43,7 @@ def with_targets(fixed: FixedEntries | None, guides: Sequence[Guide], norm: floa
 
 
 def _order(places: Array, matched: Array, size: int) -> Array:
-    """A permutation that brings the matched features to their places, and leaves the order of the others."""
+    """Return a permutation that moves the matched features to their places and keeps the order of the others."""
     order = np.empty(size, int)
     order[places] = matched
     order[np.setdiff1d(np.arange(size), places)] = np.setdiff1d(np.arange(size), matched)
@@ -56,7 +57,7 @@ def _renamed(order: Array, layer: int, codes: Array, chain: Chain) -> tuple[Arra
 
 
 def _rescaled(guide: Guide, sizes: Array, codes: Array, chain: Chain) -> tuple[Array, Chain]:
-    """With smoothing all features have one scale."""
+    """Rescale features to given sizes; with smoothing, all features have a common scale."""
     scales = [np.ones(len(Z)) for Z in chain.factors]
     scales[guide.layer][guide.rows] = 1 / np.where(sizes > 0, sizes, 1)
     if any(chain.theta):

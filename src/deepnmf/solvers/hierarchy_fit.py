@@ -1,4 +1,4 @@
-"""The fit of a hierarchy: layer upon layer, then all layers together, then the scale that is handed out."""
+"""The fit of a hierarchy: layer by layer, then all layers together, and the final scale."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -34,10 +34,10 @@ from deepnmf.solvers.starts import BalancedStart
 if TYPE_CHECKING:
     from deepnmf.solvers.hierarchy_problem import HierarchyProblem
 
-LEAST_CODE = 1e-6  # beside a root mean square of one, where codes are the data of the next layer
-LEAST_SCALE = 1e-3  # of what the features of a layer add on average: what is rounding must not look like a part
-NEGLIGIBLE_SHARE = 0.002  # of ½‖X‖²: a loss that sweeps need not lower by small parts of it
-LEAST_UNIT, LEAST_GAIN = 0.05, 0.01  # of weights: of what parts explain beyond wholes, and of the loss of the data
+LEAST_CODE = 1e-6  # smallest code as data of the next layer, whose root mean square is one
+LEAST_SCALE = 1e-3  # of the mean contribution of the features of a layer, so that rounding errors are not a part
+NEGLIGIBLE_SHARE = 0.002  # of ½‖X‖²: for smaller losses, the stopping test uses this value instead of the loss
+LEAST_UNIT, LEAST_GAIN = 0.05, 0.01  # bounds of the unit: of what parts explain beyond wholes, and of the data loss
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,10 @@ class BoundHierarchy(BoundProblem):
 
     problem: "HierarchyProblem"
     sizes: tuple[int, ...]
-    given: Array | None = None  # components that are fixed, NaN where they are learned
+    given: Array | None = None  # fixed components; NaN marks learned entries
 
     def fit(self, engine: Engine, start: Start, run: Run) -> Fit:
-        """Layer upon layer, then all of them together."""
+        """Fit layer by layer, then all layers together."""
         problem = self.problem
         codes, factors, loss = self.go_on(engine, start) if start.warm else self.begin(engine, start, run)
         descent = LayeredDescent(engine, loss)
@@ -67,7 +67,7 @@ class BoundHierarchy(BoundProblem):
         return replace(self.handed_out(engine, state, loss.weights, history), certificate=certificate)
 
     def learn_batch(self, engine: Engine, before: LayeredChain, codes: Array, memory: LayeredMemory | None) -> Fit:
-        """Learn from the rows of an engine, after what was learned before; `codes` are those of the last batch."""
+        """Continue learning from the rows of an engine; `codes` are those of the last batch."""
         factors, weights = before.optimized(engine.unit)
         factors = self.with_fixed(factors)
         if memory is None:
@@ -79,37 +79,37 @@ class BoundHierarchy(BoundProblem):
         return replace(fit, memory=memory)
 
     def loss(self, engine: Engine, weights: tuple[float, ...], Z: Array) -> LayeredLoss:
-        """What is minimized, with these λ, from a Z_1 whose fixed entries stay."""
+        """Return the loss with these λ, and with the fixed entries of a Z_1."""
         known = self.components(Z)
         fixed = None if known is None else known.entries
         return layered_loss(self.problem.loss, self.problem.layer_losses(), weights, engine, fixed)
 
     def components(self, Z: Array) -> KnownComponents | None:
-        """Components that are fixed, in the scale of a Z_1."""
+        """The fixed components, in the scale of a Z_1."""
         return None if self.given is None else KnownComponents.at_norms_of(self.given, Z)
 
     def with_fixed(self, factors: list[Array]) -> list[Array]:
-        """Factors to start from with the fixed entries."""
+        """Insert the fixed entries into given factors."""
         known = self.components(factors[0])
         return factors if known is None else [known.entries.put_into(factors[0]), *factors[1:]]
 
     def go_on(self, engine: Engine, start: Start) -> tuple[Array, list[Array], LayeredLoss]:
-        """Codes, factors and loss of the fit before."""
+        """Return codes, factors and loss of the previous fit."""
         factors, weights = start.before.optimized(engine.unit)
         factors = self.with_fixed(factors)
         loss = self.loss(engine, weights, factors[0])
         return encoded(engine, loss, factors), factors, loss
 
     def begin(self, engine: Engine, start: Start, run: Run) -> tuple[Array, list[Array], LayeredLoss]:
-        """Pre-trained codes and factors, and the loss with weights in units of what the layers then cost."""
+        """Return pre-trained codes and factors, and the loss with weights in units of the losses of the layers."""
         codes, factors = self.pretrained(engine, start, run)
         loss = self.loss(engine, self.problem.relative_weights(len(self.sizes)), factors[0])
         return codes, factors, replace(loss, weights=self.weights(engine, loss, codes, factors))
 
     def pretrained(self, engine: Engine, start: Start, run: Run) -> tuple[Array, list[Array]]:
-        """Codes of all layers side by side, and factors: given ones first, pre-trained ones above them.
+        """Return the codes of all layers side by side, and the factors: given ones, and pre-trained ones above.
 
-        Codes are scaled to a root mean square of one in each column, and feed the next layer in that scale.
+        Codes are scaled to unit root mean square in each column, and are the data of the next layer in that scale.
         """
         rows, codes, factors, scales = engine, [], [], [np.ones(1)]
         given, fed = self.given_factors(start), np.empty((0, 0))  # codes below, for layers above the first
@@ -140,7 +140,7 @@ class BoundHierarchy(BoundProblem):
         return stacked, factors
 
     def given_factors(self, start: Start) -> Sequence[Array]:
-        """Factors that are not pre-trained; Z_1 is one of them where all of it is fixed."""
+        """The factors that are not pre-trained, including a completely fixed Z_1."""
         if self.given is None:
             return start.factors
         fixed = FixedEntries(self.given)
@@ -149,13 +149,13 @@ class BoundHierarchy(BoundProblem):
         return [self.given] if fixed.fills(self.sizes[0]) else ()
 
     def fixed_in_pretraining(self, engine: Engine) -> FixedEntries | None:
-        """The fixed entries of Z_1 in about the scale that a start has."""
+        """The fixed entries of Z_1, in about the scale of an initialization."""
         if self.given is None:
             return None
         return KnownComponents.at_norm(self.given, balanced_norm(engine, self.sizes[0]), smoothed=False).entries
 
     def plan(self, run: Run, loss: Loss) -> LayerwisePlan:
-        """What the layers of the pre-training share."""
+        """The common settings of the layers of the pre-training."""
         problem, layerwise = self.problem, self.problem.pretraining
         init = "nndsvd" if problem.init in (None, "custom") else str(problem.init)
         rng = check_random_state(problem.random_state)
@@ -163,26 +163,26 @@ class BoundHierarchy(BoundProblem):
         return replace(plan, loss=loss)
 
     def negligible(self, engine: Engine) -> float:
-        """A loss of the data below which decreases are compared with it; of counts there is none."""
+        """The smallest loss for the stopping test; 0 for counts."""
         return 0.0 if isinstance(self.problem.loss, BetaDivergence) else NEGLIGIBLE_SHARE * engine.sqnorm / 2
 
     def weights(self, engine: Engine, loss: LayeredLoss, codes: Array, factors: Sequence[Array]) -> tuple[float, ...]:
-        """λ of a loss whose weights are relative, in units of what the layers cost.
+        """Return λ for relative weights, which are in units of the losses of the layers.
 
-        The unit of the data is d_1 = d(X | H_1 Z_1), brought between 0.05 and 1 times what the parts explain beyond
-        their wholes, d(X | H_2 Z_2 Z_1) - d_1. Where most of the data is noise, the parts would otherwise follow the
-        wholes and not the data; where there is next to no noise, the wholes would not count.
+        The unit of the data is d_1 = d(X | H_1 Z_1), limited to between 0.05 and 1 times what the parts explain beyond
+        their wholes, d(X | H_2 Z_2 Z_1) - d_1. Without these limits, parts of very noisy data would follow the wholes
+        instead of the data, and wholes of data with almost no noise would have no effect.
         """
         descent = LayeredDescent(engine, loss)
         fit, *upper = descent.values(codes, factors)
         (predicted,), _ = engine.sweep((codes,), _PredictedParts(factors[1]))
         gain = descent.values(predicted, factors)[0] - fit
         unit = float(np.clip(fit, LEAST_UNIT * gain, max(gain, LEAST_GAIN * fit)))
-        unit = max(unit, ROUNDING[engine.dtype] * engine.sqnorm) or 1.0  # an exact fit leaves rounding, zeros nothing
+        unit = max(unit, ROUNDING[engine.dtype] * engine.sqnorm) or 1.0  # for exact fits, and for data of zeros
         return tuple(weight * unit / (value or unit) for weight, value in zip(loss.weights, upper, strict=True))
 
     def handed_out(self, engine: Engine, state: LayeredState, weights: tuple[float, ...], history: History) -> Fit:
-        """The result in the units of the data, with features of unit norm."""
+        """Return the result in the units of the data, with features of unit norm."""
         problem, unit = self.problem, engine.unit
         norms = [1 / inverse_norms(Z) for Z in state.factors]
         norms[0] = norms[0] * unit
@@ -203,7 +203,7 @@ class BoundHierarchy(BoundProblem):
 
 
 def code_scales(engine: Engine, codes: Array, Z: Array) -> Array:
-    """What codes are divided by: their root mean square, or more where features add next to nothing."""
+    """Return the divisors of codes: their root mean square, or more if the contribution of a feature is tiny."""
     _, (squares,) = engine.sweep((codes,), _squares)
     norms = np.linalg.norm(Z, axis=1)
     added = np.sqrt(squares / engine.total_weight) * norms
@@ -211,7 +211,7 @@ def code_scales(engine: Engine, codes: Array, Z: Array) -> Array:
 
 
 def _revived(Z: Array) -> Array:
-    """Rows that are zero get equal entries, so that they can learn."""
+    """Set rows of zeros to equal entries, so that they can learn."""
     return np.where(Z.any(axis=1, keepdims=True), Z, 1 / np.sqrt(Z.shape[1]))
 
 
@@ -221,7 +221,7 @@ def _squares(X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Su
 
 @dataclass(frozen=True)
 class _PredictedParts:
-    """Codes of all layers, with those of the first as the second one predicts them."""
+    """Replaces the codes of the first layer by their predictions from the second layer."""
 
     Z: Array
 
@@ -234,7 +234,7 @@ class _PredictedParts:
 
 @dataclass(frozen=True)
 class _Scaled:
-    """Codes as data of the next layer."""
+    """Scales codes as data of the next layer."""
 
     scale: Array
 

@@ -1,4 +1,4 @@
-"""A hierarchy in which every layer explains the codes of the layer below it, as a problem."""
+"""The problem of a hierarchy in which every layer explains the codes of the layer below."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,8 +27,8 @@ LARGEST = float(np.finfo(np.float64).max)
 class HierarchyProblem(Problem):
     """d(X | H_1 Z_1) + Σ_{l>1} λ_l d_l(H_{l-1} | H_l Z_l + ε), all nonnegative.
 
-    Codes count in units of their root mean square after the pre-training: a part that is small in the data weighs as
-    much in its wholes' loss as a large one.
+    Codes are in units of their root mean square after the pre-training, so that a part that is small in the data has
+    the same weight in the loss of its wholes as a large one.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class HierarchyProblem(Problem):
     layer_weights : sequence of float
         λ_1..λ_m, of which those above the first are in units of λ_1 d/d_l after the pre-training.
     layer_loss : str or sequence of str
-        d_l, "kullback-leibler" or "frobenius", one for all layers above the first or one each.
+        d_l, "kullback-leibler" or "frobenius", one for all layers above the first or one per layer.
     **others
         See `Problem`.
     """
@@ -51,7 +51,7 @@ class HierarchyProblem(Problem):
 
     @property
     def masks_nan(self) -> bool:
-        """Entries of X may be missing or weighed."""
+        """Entries of X may be missing or weighted."""
         return True
 
     @property
@@ -61,17 +61,17 @@ class HierarchyProblem(Problem):
 
     @property
     def distributes(self) -> bool:
-        """Rows of a dask array will do."""
+        """X may be a dask array."""
         return True
 
     @property
     def learns_in_batches(self) -> bool:
-        """The factors can be learned from one batch of rows after the other."""
+        """The factors can be learned in batches of rows."""
         return True
 
     @property
     def memory(self) -> LayeredMemories:
-        """What later batches need to know of earlier ones."""
+        """The class of the statistics for learning in batches."""
         data = CountsFit(self.loss.divergence) if isinstance(self.loss, BetaDivergence) else SquaredFit()
         return LayeredMemories((data, *codes_fits(self.layer_losses())))
 
@@ -95,12 +95,12 @@ class HierarchyProblem(Problem):
         return self.loss.degree
 
     def check(self, X: Matrix, start: Start, whom: str) -> None:
-        """Refuse an output layer or a start that does not fit the data."""
+        """Refuse an output layer or a start that does not match the data."""
         sizes = layer_sizes(self.sizes)
         if self.loss.degree not in (1, 2):
             raise ValueError(
-                f"beta_loss={self.loss.name!r} needs explains='data': where layers explain codes, the loss of the data "
-                "is 'frobenius' or 'kullback-leibler'."
+                f"beta_loss={self.loss.name!r} needs explains='data': with explains='codes', beta_loss must be "
+                "'frobenius' or 'kullback-leibler'."
             )
         self.relative_weights(len(sizes))
         self.layer_losses()
@@ -126,12 +126,12 @@ class HierarchyProblem(Problem):
         return names
 
     def bind(self, engine: Engine, known: Known, start: Start) -> "BoundHierarchy":
-        """Nothing is left to resolve but the weights, which the pre-training decides."""
+        """Return the problem for given data; weights are determined after the pre-training."""
         self.loss.check(engine, Objective())
         return BoundHierarchy(self, layer_sizes(self.sizes), known.fixed)
 
     def layout(self, n_features: int, description: dict[str, Any], arrays: Arrays, n_samples: int) -> Layout:
-        """What the arrays of a file must be like, which may say anything."""
+        """Return the expected layout of the arrays in a file, which is not trusted."""
         sizes = layer_sizes(self.sizes)
         listed_numbers(description, "theta", len(sizes), 0, 0)
         listed_numbers(description, "l1", len(sizes), 0, 0)
@@ -147,7 +147,7 @@ class HierarchyProblem(Problem):
         }
 
     def restored(self, description: dict[str, Any], arrays: Arrays, codes: Array) -> LayeredChain:
-        """What was learned, from what its `state` gave."""
+        """Restore the learned part from the output of its `state`."""
         (unit,) = description.get("unit", [1.0])
         weights = tuple(description["layer_weights"])
         learned = learned_chain(arrays["factor"], arrays["norm"], weights, self.loss, self.layer_losses(), unit)

@@ -1,4 +1,4 @@
-"""k-means by passes over the rows, for data that is only ever seen that way."""
+"""k-means by passes over the rows, for data of any engine."""
 
 from dataclasses import dataclass
 from operator import itemgetter
@@ -14,16 +14,16 @@ ROUNDING = {np.dtype(np.float64): 1e-13, np.dtype(np.float32): 1e-5}
 
 
 def kmeans_centers(engine: Engine, k: int, rng: np.random.RandomState) -> Array:
-    """The centers of the best of a few runs."""
+    """Return the centers of the best of a few runs."""
     runs = [_lloyd(engine, _spread_out(engine, k, rng)) for _ in range(RESTARTS)]
     return min(runs, key=itemgetter(1))[0]
 
 
 def _spread_out(engine: Engine, k: int, rng: np.random.RandomState) -> Array:
-    """Rows drawn one after the other, far ones more likely (k-means++).
+    """Draw rows one after the other, with higher probability for distant rows (k-means++).
 
-    The random number of a draw runs through the rows in the order of a random projection of them, so that the row it
-    meets does not depend on the order in which they are given.
+    For each draw, the rows are sorted by a random projection, so that the drawn row does not depend on the order of
+    the rows in X.
     """
     order = np.argsort(np.asarray(engine.project(rng.standard_normal((1, engine.n_features))))[:, 0])
     weights = np.ones(engine.n_samples) if engine.row_weights is None else engine.row_weights
@@ -37,7 +37,7 @@ def _spread_out(engine: Engine, k: int, rng: np.random.RandomState) -> Array:
 
 
 def _drawn(chances: Array, order: Array, rng: np.random.RandomState) -> int:
-    """A row by its chance."""
+    """Draw a row by its probability."""
     ends = np.cumsum(chances[order])
     return int(order[np.searchsorted(ends, rng.random_sample() * ends[-1], side="right")])
 
@@ -67,7 +67,7 @@ def _lloyd(engine: Engine, centers: Array) -> tuple[Array, float]:
 
 @dataclass(frozen=True)
 class _Distances:
-    """Squared distances of the rows from one center, without rounding: equal rows are not drawn again."""
+    """Squared distances of the rows from one center, exactly 0 for equal rows, which are not drawn again."""
 
     center: Array
 
@@ -79,7 +79,7 @@ class _Distances:
 
 @dataclass(frozen=True)
 class _Assignment:
-    """The sums and sizes of the clusters in a block of rows, and how far the rows are from their centers."""
+    """The sums and sizes of the clusters in a block of rows, and the distances of the rows from their centers."""
 
     centers: Array
 

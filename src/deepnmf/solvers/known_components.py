@@ -1,4 +1,4 @@
-"""Components that a user has fixed: the scale that they are optimized in, and a start of the others around them."""
+"""Fixed components: their scale in the optimization, and the initialization of the other components."""
 
 from dataclasses import dataclass, replace
 
@@ -13,31 +13,31 @@ from deepnmf.objective import Chain, FixedEntries
 
 @dataclass(frozen=True)
 class KnownComponents:
-    """Fixed components as they are given, NaN where they are learned, and what they are divided by in a fit.
+    """The given fixed components, with NaN for learned entries, and their divisors in a fit.
 
-    They are optimized at one norm: what is large in the user's scale has no other weight in a gradient step or in a
-    penalty than what is small. Smoothing mixes components in the scale that they have, so that one number divides all.
+    In the optimization all have the same norm, so that gradient steps and penalties do not depend on the scale of the
+    user. Smoothing mixes components in their current scale, so that with smoothing one number divides all.
     """
 
     given: Array
-    scale: Array  # one number a component
+    scale: Array  # one number per component
 
     @classmethod
     def at_norm(cls, given: Array, norm: float, smoothed: bool) -> "KnownComponents":
-        """With components optimized at a norm; where they are smoothed, with the largest of them."""
+        """Return components with a given norm; with smoothing, the largest one has this norm."""
         norms = _norms(np.nan_to_num(given))
         sizes = np.full_like(norms, norms.max()) if smoothed else norms
         return cls(given, np.where(sizes > 0, sizes / norm, 1.0))
 
     @classmethod
     def at_norms_of(cls, given: Array, Z: Array) -> "KnownComponents":
-        """With components optimized in the scale that the rows of a Z_1 have at their fixed entries."""
+        """Return components in the scale of the rows of a Z_1 at their fixed entries."""
         norms, own = _norms(np.nan_to_num(given)), _norms(np.where(np.isnan(given), 0, Z[: len(given)]))
         return cls(given, np.divide(norms, own, out=np.ones_like(norms), where=(norms > 0) & (own > 0)))
 
     @property
     def entries(self) -> FixedEntries:
-        """The fixed entries in the scale that they are optimized in."""
+        """The fixed entries in the scale of the optimization."""
         return FixedEntries(self.given / self.scale[:, None])
 
     @property
@@ -46,39 +46,39 @@ class KnownComponents:
         return ~np.isnan(self.given)
 
     def exempt(self, scales: Array) -> Array:
-        """What codes of the first layer are divided by: those of components with a scale of the user's by nothing."""
+        """Return the divisors of the codes of the first layer: 1 for components whose scale is fixed by the user."""
         scales = scales.copy()
         scales[: len(self.given)][FixedEntries(self.given).have_scale] = 1
         return scales
 
     def given_scales(self, scales: Array) -> Array:
-        """The same where codes of fixed components are divided by what brings these into the scale of the user."""
+        """Return the divisors with which fixed components get the scale of the user."""
         return np.concatenate([scales[: len(self.scale)] * self.scale, scales[len(self.scale) :]])
 
     def chain_scales(self, chain: Chain) -> list[Array]:
-        """What codes of each layer are divided by then; smoothing commutes with one number alone."""
+        """Return the divisors of the codes of each layer; smoothing commutes only with a common scale."""
         if any(chain.theta):
             return [np.full(len(Z), self.scale[0]) for Z in chain.factors]
         first, *others = (np.ones(len(Z)) for Z in chain.factors)
         return [self.given_scales(first), *others]
 
     def put_into(self, chain: Chain) -> Chain:
-        """A chain in the scale of the user with the given values, to the bit; no step follows."""
+        """Return a chain in the scale of the user with the exact given values, after the last step."""
         return replace(replace(chain, fixed=FixedEntries(self.given)), fixed=None)
 
 
 def balanced_norm(engine: Engine, n_components: int) -> float:
-    """About the norm of features in a start, which balances codes and features: (‖X‖²/k)^¼ for k of the same size."""
+    """The approximate norm of features in an initialization with balanced codes and features, (‖X‖²/k)^¼."""
     return float((engine.measured.sqnorm / n_components) ** 0.25) or 1.0
 
 
 def start_around(fixed: FixedEntries, codes: Array, Z: Array) -> tuple[Array, Array]:
-    """A start of all components with the fixed ones in place of those that are most like them, and first.
+    """Replace the most similar components of an initialization by the fixed ones, and move them to the front.
 
-    The others are then a start of what the fixed ones leave.
+    The others are then an initialization for the rest of the data.
     """
     known = np.nan_to_num(fixed.values)
-    sizes = np.sqrt(fixed.known @ np.square(Z).T)  # of what components of the start have at the entries that are fixed
+    sizes = np.sqrt(fixed.known @ np.square(Z).T)  # the norms of the initial components at the fixed entries
     _, replaced = linear_sum_assignment(known @ Z.T / np.where(sizes > 0, sizes, 1), maximize=True)
     order = np.concatenate([replaced, np.setdiff1d(np.arange(len(Z)), replaced)])
     own, wanted, growth = sizes[np.arange(len(known)), replaced], _norms(known), np.ones(len(Z))
@@ -87,7 +87,7 @@ def start_around(fixed: FixedEntries, codes: Array, Z: Array) -> tuple[Array, Ar
 
 
 def _norms(rows: Array) -> Array:
-    """Norms of rows of any size."""
+    """Norms of rows, without overflow."""
     largest = np.abs(rows).max(axis=1, initial=0)
     return largest * np.linalg.norm(rows / np.where(largest > 0, largest, 1)[:, None], axis=1)
 
@@ -96,13 +96,13 @@ def _norms(rows: Array) -> Array:
 
 
 def fixed_layout(arrays: Arrays, n_features: int, size: int) -> list[Expected]:
-    """What a file must hold of fixed components: a mask of at most so many rows, if any."""
+    """The layout of fixed components in a file: a mask of at most `size` rows, if there is one."""
     masks = arrays.get("fixed", [])
     rows = min(len(masks[0]), size) if masks else 0
     return [Expected((rows, n_features), 0, 1, kind="u")] if masks else []
 
 
 def restored_mask(arrays: Arrays) -> Array | None:
-    """Which entries of the first rows of Z_1 were fixed."""
+    """Return the mask of the fixed entries of the first rows of Z_1."""
     masks = arrays.get("fixed", [])
     return masks[0].astype(bool) if masks else None

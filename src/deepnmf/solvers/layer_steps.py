@@ -1,7 +1,7 @@
 """Steps of one factor of a hierarchy, from sums over the rows.
 
-Each row of a factor keeps its norm (squared error) or its sum (counts): otherwise growing factors and shrinking codes
-would make what the layers above cost vanish.
+Each row of a factor keeps its norm (squared error) or its sum (counts). Otherwise factors would grow and codes shrink
+until the losses of the layers above vanish.
 """
 
 from abc import ABC, abstractmethod
@@ -20,19 +20,19 @@ from deepnmf.solvers.steps import squared_violation
 
 ROWS_TOGETHER = 32  # rows of a factor whose slopes one product computes
 ROOT_STEPS = 60
-SMALLEST_SHARE = 1e-12  # of the weights that a shift leaves: less would be lost in rounding
+SMALLEST_SHARE = 1e-12  # of the weights after a shift: smaller values would be lost in rounding
 
 
 class FactorSteps(ABC):
-    """Z of one layer, which fits the data or the codes below."""
+    """Steps of the factor Z of one layer, which fits the data or the codes below."""
 
     @abstractmethod
     def moved(self, Z: Array, sums: Sequence[Array]) -> Array:
-        """Z after one step, with norms or sums of rows as before."""
+        """Return Z after one step, with unchanged norms or sums of rows."""
 
     @abstractmethod
     def extrapolated(self, new: Array, old: Array, beta: float) -> Array:
-        """Z beyond `new`, seen from `old`, with norms or sums of rows as they are."""
+        """Extrapolate Z from `old` beyond `new`, with unchanged norms or sums of rows."""
 
     @abstractmethod
     def violation(self, Z: Array, sums: Sequence[Array]) -> tuple[float, float]:
@@ -40,22 +40,22 @@ class FactorSteps(ABC):
 
     @abstractmethod
     def remembered(self, Z: Array, sums: Sequence[Array]) -> tuple[Array, ...]:
-        """What batches add up for the step of Z."""
+        """Return the statistics that are summed over batches for the step of Z."""
 
     @abstractmethod
     def remembered_of_codes(self, Z: Array, H: Array) -> tuple[Array, ...]:
-        """The same as if what is fitted had been H Z."""
+        """Return these statistics for data equal to H Z."""
 
     @abstractmethod
     def moved_by_memory(self, Z: Array, remembered: Sequence[Array]) -> Array:
-        """Z after one step by what all batches have added up."""
+        """Return Z after one step from the statistics of all batches."""
 
     def settled(self, Z: Array) -> Array:
         """Z without what only steps need."""
         return Z
 
     def remembered_shapes(self, shape: tuple[int, ...]) -> list[tuple[int, ...]]:
-        """Shapes of what batches add up for a Z of this shape."""
+        """The shapes of these statistics for a Z of this shape."""
         return [array.shape for array in self.remembered_of_codes(np.zeros(shape), np.zeros((0, shape[0])))]
 
 
@@ -68,7 +68,7 @@ class CodesFit(FactorSteps):
 
     @abstractmethod
     def measured(self, V: Array, H: Array, Z: Array, weights: Array | None) -> tuple[float, tuple[Array, ...]]:
-        """The loss of a block of rows by their weights, and the sums that a step of Z needs."""
+        """Return the weighted loss of a block of rows, and the sums for a step of Z."""
 
     @abstractmethod
     def slopes(self, V: Array, H: Array, Z: Array) -> Slopes:
@@ -79,10 +79,10 @@ class CodesFit(FactorSteps):
 
 
 class SquaredSteps(FactorSteps):
-    """For ½‖X - H Z‖², from M = HᵀX and K = HᵀH."""
+    """Steps for ½‖X - H Z‖², from M = HᵀX and K = HᵀH."""
 
     def moved(self, Z: Array, sums: Sequence[Array]) -> Array:
-        """The best row after row, of the norm that it has: for ‖z‖ fixed, z ∝ max(pull, 0)."""
+        """Update row after row to the best row of the same norm: for fixed ‖z‖, z ∝ max(pull, 0)."""
         M, K, *_ = sums
         Z = Z.copy()
         for start in range(0, len(Z), ROWS_TOGETHER):
@@ -96,7 +96,7 @@ class SquaredSteps(FactorSteps):
         return Z
 
     def best_row(self, number: int, pull: Array, curvature: float, row: Array) -> Array:
-        """The best one of the norm of a row, with all other rows as they are."""
+        """Return the best row of the same norm, with all other rows fixed."""
         best = np.maximum(pull, 0)
         size = np.linalg.norm(best)
         return best * (np.linalg.norm(row) / size) if size > 0 else row
@@ -138,7 +138,7 @@ class SquaredCodes(SquaredSteps, CodesFit):
         return squared_slopes(V, H, Z)
 
     def remembered(self, Z: Array, sums: Sequence[Array]) -> tuple[Array, ...]:
-        """Without what ε takes from codes of zero."""
+        """Return the statistics without the contribution of ε."""
         return tuple(np.maximum(one, 0) for one in sums)
 
 
@@ -146,7 +146,7 @@ class SquaredCodes(SquaredSteps, CodesFit):
 
 
 class CountedCodes(CodesFit):
-    """KL(H_{l-1} | H_l Z_l + ε), by steps of expectation-maximization."""
+    """KL(H_{l-1} | H_l Z_l + ε), minimized by steps of expectation-maximization."""
 
     name, squared, n_sums = "kullback-leibler", False, 1
 
@@ -169,7 +169,7 @@ class CountedCodes(CodesFit):
         return with_sums(repeated(new, old, beta), new.sum(axis=1))
 
     def remembered(self, Z: Array, sums: Sequence[Array]) -> tuple[Array, ...]:
-        """Expected counts."""
+        """Return expected counts."""
         return (Z * sums[0],)
 
     def remembered_of_codes(self, Z: Array, H: Array) -> tuple[Array, ...]:
@@ -194,19 +194,19 @@ def violation_of_counts(Z: Array, pulls: Array, pushes: Array) -> tuple[float, f
 
 
 def lifted(Z: Array) -> Array:
-    """What had no counts stays a little above 0, for a step could never leave that; sums of rows are as they were."""
+    """Raise zeros a little, because a step could never leave 0; sums of rows stay unchanged."""
     return with_sums(np.maximum(Z, LIFT_OF_LEARNED * Z.mean(axis=1, keepdims=True)), Z.sum(axis=1))
 
 
 def without_lift(Z: Array) -> Array:
-    """What is no more than lifted is 0 again; sums of rows are as they were."""
+    """Set to 0 what was only raised; sums of rows stay unchanged."""
     return with_sums(np.where(2 * LIFT_OF_LEARNED * Z.mean(axis=1, keepdims=True) < Z, Z, 0), Z.sum(axis=1))
 
 
 def expected_rows(N: Array, totals: Array, weights: Array | None = None) -> Array:
-    """The Z >= 0 with these sums of rows that minimizes Σ T Z - N log Z: N/(T + μ), without weights N in proportion.
+    """Return the Z >= 0 with given sums of rows that minimizes Σ T Z - N log Z: N/(T + μ); without weights, Z ∝ N.
 
-    A row without counts is shared out equally.
+    A row without counts gets equal entries.
     """
     if weights is not None:
         shift = _shifts(N, totals, weights)
@@ -215,17 +215,17 @@ def expected_rows(N: Array, totals: Array, weights: Array | None = None) -> Arra
 
 
 def with_sums(Z: Array, totals: Array) -> Array:
-    """Rows scaled to these sums."""
+    """Scale rows to given sums."""
     return np.asarray(Z * (totals / Z.sum(axis=1))[:, None])
 
 
 def _shifts(N: Array, totals: Array, weights: Array) -> Array:
-    """μ of Σ_j N_j/(T_j + μ) = total for each row, by Newton steps from below the root, where the sum is convex."""
+    """Return μ with Σ_j N_j/(T_j + μ) = total for each row, by Newton steps from below the root (the sum is convex)."""
     counted = N > 0
     least = np.min(np.where(counted, weights, np.inf), axis=1)
     largest = np.argmin(np.where(counted, weights, np.inf), axis=1)
     safe = np.where(np.isfinite(least), least, 0.0)
-    first = N[np.arange(len(N)), largest] / totals  # from here on, one term of the sum is the total already
+    first = N[np.arange(len(N)), largest] / totals  # at this shift, one term of the sum equals the total
     shift = np.maximum(first, SMALLEST_SHARE * safe) - safe
     for _ in range(ROOT_STEPS):
         terms = np.divide(N, weights + shift[:, None], out=np.zeros_like(N), where=counted)

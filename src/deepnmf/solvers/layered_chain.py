@@ -1,4 +1,4 @@
-"""What the fit of a hierarchy has learned: a chain whose codes are found together."""
+"""The learned chain of a hierarchy, in which the codes of all layers are found together."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from deepnmf.solvers.learned import LinearChain
 from deepnmf.solvers.losses import Loss
 
 CODES_FITS: dict[str, CodesFit] = {fit.name: fit for fit in (CountedCodes(), SquaredCodes())}
-NEGLIGIBLE = 1e-5  # a code that is handed out as 0
+NEGLIGIBLE = 1e-5  # smaller codes are returned as 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,24 +42,24 @@ class LayeredChain(LinearChain):
     layer_loss: tuple[str, ...]
 
     def encode(self, engine: Engine, layer: int) -> Array:
-        """Codes of a layer, from the problem of all layers."""
+        """Return the codes of a layer, from the problem of all layers."""
         return self.encode_layers(engine)[layer]
 
     def encode_layers(self, engine: Engine) -> list[Array]:
-        """Codes of all layers, in units of what each adds to the data."""
+        """Return the codes of all layers, each in units of its contribution to the data."""
         factors, weights = self.optimized(engine.unit)
         loss = layered_loss(self.loss, self.layer_loss, weights, engine)
         return self.split(encoded(engine, loss, factors), factors)
 
     def optimized(self, unit: float) -> tuple[list[Array], tuple[float, ...]]:
-        """The factors in the scale they were optimized in, and λ, for data divided by `unit`."""
+        """Return the factors in the scale of the optimization, and λ, for data divided by `unit`."""
         first, *upper = self.optimized_chain().factors
         return [first / unit, *upper], tuple(weight / unit**self.loss.degree for weight in self.weights)
 
     def split(self, codes: Array, factors: Sequence[Array]) -> list[Array]:
-        """Codes of all layers side by side as a list, in units of what each adds to the data."""
+        """Split the codes of all layers, each in units of its contribution to the data."""
         norms = [1 / inverse_norms(D) for D in Chain.of(factors).features()]
-        if self.fixed is not None:  # whose features have another norm than 1
+        if self.fixed is not None:  # fixed features do not have unit norm
             norms[0] = norms[0] * inverse_norms(self.factors[0])
         edges = np.cumsum([0, *(len(norm) for norm in norms)])
         codes = codes * (codes > NEGLIGIBLE)
@@ -67,7 +67,7 @@ class LayeredChain(LinearChain):
         return [part * norm.astype(codes.dtype) for part, norm in zip(parts, norms, strict=True)]
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
-        """What a file must hold: a description, and lists of arrays."""
+        """Return the content of a model file: a description, and lists of arrays."""
         description, arrays = super().state()
         return description | {"layer_weights": list(self.weights)}, arrays
 
@@ -80,7 +80,7 @@ def learned_chain(
     layer_loss: tuple[str, ...],
     unit: float,
 ) -> LayeredChain:
-    """What was learned, without penalties and with features of unit norm."""
+    """Return the learned chain, without penalties and with features of unit norm."""
     ones, none = [np.ones(len(Z)) for Z in factors], [CodePenalty(np.zeros((len(Z), len(Z)))) for Z in factors]
     return LayeredChain(Chain.of(factors), ones, none, norms, loss, unit=unit, weights=weights, layer_loss=layer_loss)
 
@@ -92,7 +92,7 @@ def layered_loss(
     engine: Engine,
     fixed: FixedEntries | None = None,
 ) -> LayeredLoss:
-    """What is minimized over the rows of an engine."""
+    """Return the loss over the rows of an engine."""
     data = CountsFit.of(loss.divergence, engine, fixed) if isinstance(loss, BetaDivergence) else SquaredFit(fixed)
     return LayeredLoss(data, codes_fits(layer_loss), weights)
 

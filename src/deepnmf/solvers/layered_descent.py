@@ -2,10 +2,10 @@
 
     d(X | H_1 Z_1) + Σ_{l>1} λ_l d_l(H_{l-1} | H_l Z_l + ε)
 
-The codes of a row are a convex problem of their own, and factors need sums over the rows alone, so that a sweep is one
-pass over X wherever its rows are: the pass moves the codes of all layers, measures the loss there and sums up what the
-factors need. These then make one step each. The loss of factors that have just moved is known after the next pass only:
-a state has the factors that its loss belongs to, and beside them those that the next sweep sets out from.
+The codes of each row are an independent convex problem, and factors need only sums over the rows, so that a sweep is
+one pass over X with any engine: the pass updates the codes of all layers, measures the loss and computes the sums for
+the factors, which then make one step each. The loss of the updated factors is known only after the next pass; therefore
+a state contains the factors at which its loss was measured, and the factors of the next sweep.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ from deepnmf.solvers.layered_fits import DataFit, RowsFit
 from deepnmf.solvers.layered_memory import LayeredMemory
 
 PASSES, SETTLING_PASSES = 2, 10  # over the coordinates, in a sweep and after the last one
-TOLERANCE, MOST_PASSES = 1e-7, 2000  # of codes of new rows
+TOLERANCE, MOST_PASSES = 1e-7, 2000  # for codes of new rows
 
 
 @dataclass(frozen=True)
@@ -40,15 +40,15 @@ class LayeredLoss:
 
     @property
     def layers(self) -> tuple[FactorSteps, ...]:
-        """How the factors of all layers move."""
+        """The steps of the factors of all layers."""
         return (self.data, *self.codes)
 
     def total(self, values: Sequence[float]) -> float:
-        """The loss, from those of all layers without their weights."""
+        """The weighted sum of the losses of all layers."""
         return values[0] + float(np.dot(self.weights, values[1:]))
 
     def upper(self, factors: Sequence[Array], dtype: Any) -> UpperLayers:
-        """The layers above the first as the compiled loops need them."""
+        """The layers above the first, in the form of the compiled loops."""
         return UpperLayers.of(list(factors), self.weights, [fit.squared for fit in self.codes], np.dtype(dtype))
 
 
@@ -60,9 +60,9 @@ class LayeredState:
     factors: tuple[Array, ...]
     loss: float = np.inf
     optimality: float = np.inf
-    exhausted: bool = False  # not even a plain sweep descends: what is left is rounding
-    plain: tuple[Array, ...] = ()  # the factors of a plain next sweep
-    ahead: tuple[Array, ...] | None = None  # the same, extrapolated; None: set out plainly
+    exhausted: bool = False  # not even a sweep without extrapolation descends, because of rounding
+    plain: tuple[Array, ...] = ()  # the factors of a next sweep without extrapolation
+    ahead: tuple[Array, ...] | None = None  # the same, extrapolated; None: the next sweep does not extrapolate
     momentum: Momentum = STEADY
 
 
@@ -78,7 +78,7 @@ class LayeredDescent:
         return LayeredState(codes, tuple(factors), plain=tuple(factors))
 
     def advance(self, state: LayeredState) -> LayeredState:
-        """Make one sweep; one that rose is taken back, and the next one sets out plainly, which never rises."""
+        """Make one sweep; if it raises the loss, it is undone, and the next one does not extrapolate and descends."""
         factors = state.plain if state.ahead is None else state.ahead
         codes, values, sums = self._pass(state.codes, factors, PASSES)
         loss = self.loss.total(values)
@@ -97,7 +97,7 @@ class LayeredDescent:
         )
 
     def _ahead(self, new: Sequence[Array], old: Sequence[Array], beta: float) -> tuple[Array, ...]:
-        """Factors extrapolated from those that were last set out from, with norms and sums of rows as they are."""
+        """Extrapolate factors from those at the start of the sweep, with unchanged norms and sums of rows."""
         layers = zip(self.loss.layers, new, old, strict=True)
         return tuple(fit.extrapolated(Z, Z_old, beta) for fit, Z, Z_old in layers)
 
@@ -108,13 +108,13 @@ class LayeredDescent:
         return replace(state, codes=codes, factors=factors)
 
     def memory(self, codes: Array, factors: Sequence[Array]) -> LayeredMemory:
-        """What a later batch needs to know of these rows."""
+        """Return the statistics of these rows for later batches."""
         _, _, sums = self._pass(codes, factors, 0)
         layers = zip(self.loss.layers, factors, sums, strict=True)
         return LayeredMemory(tuple(fit.remembered(Z, own) for fit, Z, own in layers), self.engine.n_samples)
 
     def values(self, codes: Array, factors: Sequence[Array]) -> list[float]:
-        """The loss of the data, and those of the layers above the first without their weights."""
+        """Return the loss of the data, and the unweighted losses of the layers above the first."""
         return self._pass(codes, factors, 0)[1]
 
     def _pass(
@@ -146,7 +146,7 @@ class LayeredDescent:
 
 @dataclass(frozen=True)
 class LayeredStep:
-    """One block of rows: the codes of all layers, then the losses of the upper ones and what all factors need."""
+    """The pass over one block of rows: it updates the codes of all layers, then computes losses and sums."""
 
     fit: RowsFit
     codes_fits: tuple[CodesFit, ...]
@@ -166,7 +166,7 @@ class LayeredStep:
 
 @dataclass(frozen=True)
 class EncodeStep:
-    """The best codes of all layers, each row on its own, in double precision."""
+    """The best codes of all layers for each row, in double precision."""
 
     fit: RowsFit
     upper: UpperLayers
@@ -179,9 +179,9 @@ class EncodeStep:
 
 
 def encoded(engine: Engine, loss: LayeredLoss, factors: Sequence[Array]) -> Array:
-    """The codes of all layers with the factors fixed, side by side.
+    """Return the codes of all layers side by side, with the factors fixed.
 
-    Coordinate steps go on until a pass changes no code by more than 1e-7 of the largest one of the row and the layer.
+    Coordinate steps continue until a pass changes no code by more than 1e-7 times the largest code of row and layer.
     """
     problem = loss.data.problem(factors[0], np.float64)
     (codes,), _ = engine.sweep((), EncodeStep(problem, loss.upper(factors, np.float64), engine.dtype))
@@ -190,7 +190,7 @@ def encoded(engine: Engine, loss: LayeredLoss, factors: Sequence[Array]) -> Arra
 
 @dataclass(frozen=True)
 class Stacked:
-    """Codes of several layers side by side, each column divided by a scale, and none below what can be left."""
+    """Stacks codes of several layers side by side, divided by scales and raised above 0 so that steps can leave it."""
 
     scales: tuple[Array, ...]
 
@@ -202,7 +202,7 @@ class Stacked:
 def learn_layered_batch(
     engine: Engine, loss: LayeredLoss, factors: Sequence[Array], memory: LayeredMemory
 ) -> tuple[LayeredState, LayeredMemory]:
-    """Solve for the batch's codes and update the factors in turn; the state's loss is that of the batch alone."""
+    """Alternate between the codes of the batch and the factors; the loss of the state is that of the batch only."""
     descent = LayeredDescent(engine, loss)
     for _ in range(ROUNDS):
         codes = encoded(engine, loss, factors)

@@ -1,4 +1,4 @@
-"""How the first layer of a hierarchy fits the data: by squared error, or for counts by Kullback-Leibler divergence."""
+"""The fit of the first layer of a hierarchy to the data: by squared error or by the Kullback-Leibler divergence."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -34,34 +34,34 @@ from deepnmf.solvers.statistics import block_statistics
 class DataFit(FactorSteps):
     """d(X | H_1 Z_1) for rows of an engine; entries of Z_1 may be fixed.
 
-    Rows of Z_1 whose scale is fixed have no norm or sum to keep: what is learned of them is free.
+    Rows of Z_1 whose scale is fixed need not keep a norm or sum: their learned entries are unconstrained.
     """
 
     fixed: FixedEntries | None
 
     @abstractmethod
     def rows(self, engine: Engine, codes: Array, Z: Array) -> Engine:
-        """The rows that a pass reads, where codes and factor are these."""
+        """Return the rows that a pass reads, for given codes and factor."""
 
     @abstractmethod
     def problem(self, Z: Array, dtype: Any) -> "RowsFit":
-        """The part of the codes' problem that belongs to the data."""
+        """Return the data term of the problem of the codes."""
 
     @abstractmethod
     def value(self, engine: Engine, Z: Array, sums: Sequence[Array]) -> float:
-        """The loss of the codes that the sums of a pass belong to."""
+        """Return the loss, from the sums of a pass."""
 
 
 class RowsFit(ABC):
-    """The fit of blocks of rows to the data with Z_1 fixed; picklable, for passes in other processes."""
+    """The fit of blocks of rows with Z_1 fixed; picklable, for passes in other processes."""
 
     @abstractmethod
     def descend(self, X_b: Block, H: Array, upper: UpperLayers, n_passes: int, tol: float = 0.0) -> None:
-        """Lower the loss of the rows of a block in all their codes, in place."""
+        """Improve the codes of all layers for the rows of a block, in place."""
 
     @abstractmethod
     def sums(self, X_b: Block, H: Array) -> Sums:
-        """What value and step of Z_1 need to know of the codes H_1 of a block."""
+        """Return the sums over the codes H_1 of a block for the value and the step of Z_1."""
 
     @abstractmethod
     def slopes(self, X_b: Block, H: Array) -> tuple[Array, Array]:
@@ -73,7 +73,7 @@ class RowsFit(ABC):
 
 @dataclass(frozen=True)
 class SquaredFit(SquaredSteps, DataFit):
-    """½‖X - H_1 Z_1‖²; entries that were not observed are filled in by the model, which never raises the loss."""
+    """½‖X - H_1 Z_1‖²; unobserved entries are filled in by the model, which never raises the loss."""
 
     fixed: FixedEntries | None = None
 
@@ -111,7 +111,7 @@ class SquaredRows(RowsFit):
     gram: Array
 
     def descend(self, X_b: Block, H: Array, upper: UpperLayers, n_passes: int, tol: float = 0.0) -> None:
-        """By the normal equations of each row, which differ where entries were not observed."""
+        """Descend by the normal equations of each row, which differ if entries are unobserved."""
         for own in X_b.normal_equations(self.features):
             part = np.ascontiguousarray(H[own.rows])
             descend_layers(part, own.target, self.gram if own.gram is None else own.gram, upper, n_passes, tol)
@@ -136,12 +136,12 @@ class CountsFit(DataFit):
     """KL(X | H_1 Z_1) over the observed entries."""
 
     divergence: Divergence
-    constant: float = 0.0  # what sums of a pass lack of the divergence
+    constant: float = 0.0  # the part of the divergence that does not depend on the model
     fixed: FixedEntries | None = None
 
     @classmethod
     def of(cls, divergence: Divergence, engine: Engine, fixed: FixedEntries | None) -> "CountsFit":
-        """For the rows of an engine, with one pass over them."""
+        """Return the fit for the rows of an engine, with one pass over them."""
         return cls(divergence, constant(engine, divergence), fixed)
 
     def rows(self, engine: Engine, codes: Array, Z: Array) -> Engine:
@@ -154,7 +154,7 @@ class CountsFit(DataFit):
         return float(sums[1][1]) + self.constant
 
     def moved(self, Z: Array, sums: Sequence[Array]) -> Array:
-        """One step of expectation-maximization."""
+        """Make one step of expectation-maximization."""
         code_sums, _, M, *T = sums
         N, pushes = Z * M.T, T[0].T if T else None
         new = lifted(expected_rows(N, Z.sum(axis=1), pushes))
@@ -171,7 +171,7 @@ class CountsFit(DataFit):
         return violation_of_counts(Z, pulls, bound)
 
     def remembered(self, Z: Array, sums: Sequence[Array]) -> tuple[Array, ...]:
-        """Expected counts, and HᵀW."""
+        """Return expected counts, and HᵀW."""
         code_sums, _, M, *T = sums
         return Z * M.T, T[0].T if T else np.repeat(code_sums[:, None], Z.shape[1], axis=1)
 
@@ -202,7 +202,7 @@ def _beside_fixed(fixed: FixedEntries | None, Z: Array, unbound: Array) -> Array
 
 
 def _unbound(N: Array, pushes: Array) -> Array:
-    """Expected counts by what an entry adds to Σ X̂: the step of expectation-maximization without a sum to keep."""
+    """Divide expected counts by contributions to Σ X̂: the step of expectation-maximization without constraint."""
     return np.divide(N, pushes, out=np.zeros_like(N), where=(N > 0) & (pushes > 0))
 
 
@@ -218,7 +218,7 @@ class CountsRows(RowsFit):
             descend_layers_of_counts(H[part], stored, self.problem.counts, upper, n_passes, tol)
 
     def sums(self, X_b: Block, H: Array) -> Sums:
-        """Sums of codes, the fit, (X/X̂)ᵀH, and WᵀH where entries have weights."""
+        """Return sums of codes, the fit, (X/X̂)ᵀH, and WᵀH if entries have weights."""
         return CoordinateStep(self.problem, 0, with_counts=True, measured=True)(X_b, (H,))[1]
 
     def slopes(self, X_b: Block, H: Array) -> tuple[Array, Array]:

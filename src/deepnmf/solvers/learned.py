@@ -1,6 +1,6 @@
-"""What a fit of a chain has learned: it encodes rows, decodes codes, and says what a file must hold of it.
+"""Learned chains, which encode rows, decode codes, and describe themselves for model files.
 
-Codes are in the scale that is handed out, each in units of what it adds to the data.
+Codes are in the final scale, each in units of its contribution to the data.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,24 +30,24 @@ class LinearChain:
     Parameters
     ----------
     chain : Chain
-        The factors as they are handed out.
+        The factors in their final scale.
     code_scales : sequence of arrays
-        What the codes of each layer were divided by, where smoothing keeps the factors from taking it.
+        The divisors of the codes of each layer, if the factors cannot take the scale because of smoothing.
     code_penalties : sequence of CodePenalty
-        The penalties of each layer's codes, in their scale.
+        The penalties of the codes of each layer, in their scale.
     optimized_norms : sequence of arrays
-        Norms of the factors' rows as they were optimized, which penalties may depend on.
+        Norms of the rows of the factors in the optimization, on which penalties may depend.
     loss : Loss
-        How far X̂ is from X: codes of new rows are the best ones by it.
+        The loss between X and X̂, which the codes of new rows minimize.
     has_roots : bool
-        Whether the top codes are handed out as their square roots.
+        Whether the returned codes of the top layer are square roots.
     unit : float
-        What the data were divided by in the fit.
+        The divisor of the data in the fit.
     penalty_units : mapping
-        What the weights of relative penalties were multiplied by, one number a layer, by the names of their classes:
-        a fit that goes on from this one has the same weights.
+        The factors of the weights of relative penalties, one per layer, by the names of their classes. A fit that
+        continues from this one uses the same weights.
     fixed : array of bool or None
-        Which entries of the first rows of Z_1 were fixed.
+        The mask of the fixed entries of the first rows of Z_1.
     """
 
     chain: Chain
@@ -62,7 +62,7 @@ class LinearChain:
 
     @property
     def fixed_components(self) -> Array | None:
-        """The components that were fixed, as they were given, NaN where they were learned; None if there were none."""
+        """The given fixed components, with NaN for learned entries; None if there were none."""
         return None if self.fixed is None else np.where(self.fixed, self.factors[0][: len(self.fixed)], np.nan)
 
     @property
@@ -77,7 +77,7 @@ class LinearChain:
 
     @property
     def divergence(self) -> Divergence:
-        """What the fit has minimized beside its penalties."""
+        """The divergence that the fit minimized, without penalties."""
         return self.loss.divergence
 
     def features(self) -> list[Array]:
@@ -91,16 +91,16 @@ class LinearChain:
         return [first, *others]
 
     def decoder(self, layer: int) -> Array:
-        """What codes of a layer are multiplied by to give the data."""
+        """The matrix that maps codes of a layer to data."""
         D = self.chain.decoder(layer)
         return (self.code_scales[layer][:, None] * D).astype(D.dtype, copy=False)
 
     def linear_decoder(self, layer: int) -> Array:
-        """What codes of a layer are multiplied by, where that is all that stands between them and the data."""
+        """The matrix that maps codes of a layer to data, if the map is linear."""
         return self.decoder(layer)
 
     def encode(self, engine: Engine, layer: int) -> Array:
-        """Codes of the engine's rows at a layer, with the factors fixed."""
+        """Codes of the rows of an engine at a layer, with the factors fixed."""
         penalty, degree = self.code_penalties[layer], self.loss.degree
         if engine.unit != 1:
             gram, l1 = penalty.gram * engine.unit ** (2 - degree), penalty.l1 * engine.unit ** (1 - degree)
@@ -109,15 +109,15 @@ class LinearChain:
         return self.handed_out(codes, layer)
 
     def encode_layers(self, engine: Engine) -> list[Array]:
-        """Codes of the engine's rows at every layer, each from a problem of its own."""
+        """Return the codes of the rows at every layer, each from a separate problem."""
         return [self.encode(engine, layer) for layer in range(self.chain.depth)]
 
     def lower_codes(self, engine: Engine, codes: Array) -> list[Array]:
-        """Codes of the training rows below the top, whose own are given as they were fitted: problems of their own."""
+        """Return the codes of the training rows below the top layer, from separate problems."""
         return [self.encode(engine, layer) for layer in range(self.top)]
 
     def decode(self, H: Array, layer: int) -> Array:
-        """Data that codes of a layer stand for."""
+        """Reconstruct data from codes of a layer."""
         return self.as_fitted(H, layer) @ self.decoder(layer).astype(H.dtype, copy=False)
 
     def residual(self, engine: Engine, codes: Array, layer: int) -> float:
@@ -129,34 +129,34 @@ class LinearChain:
         return self.loss.explained(engine, error)
 
     def best_error(self, engine: Engine, layer: int) -> float:
-        """The error that the features of a layer leave with their best codes, without penalties."""
+        """The error of the features of a layer with their best codes, without penalties."""
         return self.loss.best_error(engine, self.features()[layer])
 
     def part_norms(self, layer: int) -> Array:
-        """The norms of what codes of a layer of size 1 add to the data, in the scale of the factor above."""
+        """The norms of the contributions of unit codes of a layer, in the scale of the factor above."""
         units = np.eye(len(self.factors[layer]))
         return np.linalg.norm(self.decode(units, layer), axis=1) / self.code_scales[layer]
 
     def handed_out(self, codes: Array, layer: int) -> Array:
-        """Codes in the form a user gets them."""
+        """Convert codes of the chain to the codes that users get."""
         return np.sqrt(codes) if self.has_roots and layer == self.top else codes
 
     def as_fitted(self, codes: Array, layer: int) -> Array:
-        """Codes as the chain has them, from the form a user gets them in."""
+        """Convert the codes that users get to codes of the chain."""
         return np.square(codes) if self.has_roots and layer == self.top else codes
 
     @property
     def degree(self) -> float:
-        """The q of f(s u) = s^q f(u) between layers; 1 too where f lets no scale through."""
+        """The q of f(s u) = s^q f(u) between layers; 1 if there is no such q."""
         return 1.0
 
     def optimized_chain(self) -> Chain:
-        """The factors in the scale that they were optimized in: penalties may depend on it."""
+        """The factors in the scale of the optimization, on which penalties may depend."""
         chain = self.chain.with_row_norms(self.optimized_norms, self.degree)
         return replace(chain, factors=tuple(np.asarray(Z, dtype=np.float64) for Z in chain.factors))
 
     def in_units(self, unit: float, factor_unit: float) -> Self:
-        """The same for data times `unit`, with factors times `factor_unit`."""
+        """Return the chain for data multiplied by `unit`, with factors multiplied by `factor_unit`."""
         degree = self.loss.degree
         penalties = [
             CodePenalty(
@@ -172,7 +172,7 @@ class LinearChain:
         )
 
     def state(self) -> tuple[dict[str, Any], dict[str, list[Array]]]:
-        """What a file must hold: a description, and lists of arrays."""
+        """Return the content of a model file: a description, and lists of arrays."""
         description: dict[str, Any] = {"theta": self.chain.theta, "l1": [one.l1 for one in self.code_penalties]}
         if self.unit != 1:
             description["unit"] = [self.unit]
@@ -195,12 +195,12 @@ class LinearChain:
 
 @dataclass(frozen=True, kw_only=True)
 class TiedChain(LinearChain):
-    """A linear chain of samples of which those of one class share their code."""
+    """A linear chain in which samples of the same class share their code."""
 
     classes: Array
 
     def state(self) -> tuple[dict[str, Any], dict[str, list[Array]]]:
-        """What a file must hold: a description, and lists of arrays."""
+        """Return the content of a model file: a description, and lists of arrays."""
         description, arrays = super().state()
         return description | described_classes(self.classes), arrays
 
@@ -213,23 +213,23 @@ class NonlinearChain(LinearChain):
 
     @property
     def degree(self) -> float:
-        """The q of f(s u) = s^q f(u); 1 too where f lets no scale through, and none is moved there."""
+        """The q of f(s u) = s^q f(u); 1 if there is no such q, because layers then do not exchange scale."""
         return self.activation.degree or 1.0
 
     def features(self) -> list[Array]:
-        """What unit codes of every layer decode to."""
+        """The reconstructions of unit codes of every layer."""
         return [self.decode(np.eye(len(Z), dtype=Z.dtype), layer) for layer, Z in enumerate(self.chain.factors)]
 
     def linear_decoder(self, layer: int) -> Array:
-        """What codes of the first layer are multiplied by; those above have an activation on their way."""
+        """The matrix that maps codes of the first layer to data; the maps of higher layers are not linear."""
         if layer > 0:
             raise ValueError(
-                f"project needs a linear path to layer {layer}, but activation={self.activation.name!r} lies on it."
+                f"project needs a linear map to layer {layer}, but activation is {self.activation.name!r}."
             )
         return self.decoder(layer)
 
     def decode(self, H: Array, layer: int) -> Array:
-        """Data that codes of a layer stand for."""
+        """Reconstruct data from codes of a layer."""
         H = self.as_fitted(H, layer)
         for below in range(layer, -1, -1):
             H = H @ self.layer_decoder(below).astype(H.dtype, copy=False)
@@ -241,7 +241,7 @@ class NonlinearChain(LinearChain):
         return decoded_residual_norm(engine, codes, partial(self.decode, layer=layer))
 
     def best_error(self, engine: Engine, layer: int) -> float:
-        """The error that the features of a layer leave with codes of its own, found downhill above an activation."""
+        """The error of a layer with its own codes, which are found by descent above an activation."""
         if layer == 0:
             return super().best_error(engine, layer)
         decoders, size = [self.layer_decoder(below) for below in range(layer + 1)], len(self.factors[layer])
@@ -250,7 +250,7 @@ class NonlinearChain(LinearChain):
         return self.residual(engine, self.handed_out(encoder.encode(engine), layer), layer)
 
     def known_codes(self, layer: int) -> Array:
-        """Codes of a layer that a row may start from; none by default."""
+        """Codes of a layer from which a row may start, by default none."""
         return np.empty((0, len(self.factors[layer])))
 
 
@@ -258,31 +258,31 @@ class NonlinearChain(LinearChain):
 class ActivatedChain(NonlinearChain):
     """X ≈ f(··· f(H_m Z_m) ···) Z_1, all layers fitted together."""
 
-    others: Array  # codes of some training rows, as fitted: a new row may start from one of them
+    others: Array  # fitted codes of some training rows, from which new rows may start
 
     def encode(self, engine: Engine, layer: int) -> Array:
-        """Codes of the top layer first: those of a lower one are their values there."""
+        """Return the codes of the top layer, or their values at a lower layer."""
         codes = self.encoder.values_below(self.encoder.encode(engine))[layer].astype(engine.dtype, copy=False)
         return self.handed_out(codes, layer)
 
     def lower_codes(self, engine: Engine, codes: Array) -> list[Array]:
-        """What the codes of the top stand for on the layers below."""
+        """Return the values of the top codes at the layers below."""
         values = self.encoder.values_below(codes)
         return [V.astype(codes.dtype, copy=False) for V in values[:-1]]
 
     def known_codes(self, layer: int) -> Array:
-        """What the codes of some training rows stand for on a layer."""
+        """Return the values of the codes of some training rows at a layer."""
         return self.encoder.values_below(self.others)[layer]
 
     @cached_property
     def encoder(self) -> ActivatedEncoder:
-        """Solves for codes of new rows, from those of the training rows where these are a better start."""
+        """The encoder of new rows, which may start from codes of training rows."""
         decoders = [self.layer_decoder(layer) for layer in range(self.chain.depth)]
         penalty, nonnegative = self.code_penalties[-1], self.chain.nonnegative
         return activated_encoder(decoders, self.activation, penalty, nonnegative, self.others)
 
     def optimized_others(self) -> Array:
-        """Codes of some training rows in the scale that they were optimized in."""
+        """The codes of some training rows in the scale of the optimization."""
         *lower, top = self.optimized_norms
         Z = self.chain.with_row_norms(lower, self.degree).factors[-1]
         return self.others / (top * inverse_norms(Z))
@@ -290,10 +290,10 @@ class ActivatedChain(NonlinearChain):
 
 @dataclass(frozen=True, kw_only=True)
 class GreedyChain(LinearChain):
-    """Layers fitted one upon the other; codes are found in the same way."""
+    """Layers fitted one after the other; codes are found in the same way."""
 
     def encode(self, engine: Engine, layer: int) -> Array:
-        """Codes of the first layer, then of the second given these, and so on."""
+        """Compute the codes of the first layer, then of the second given these, and so on."""
         for below in range(layer + 1):
             codes = self.loss.encode(engine, self.layer_decoder(below), self.code_penalties[below])
             engine = engine.for_codes(codes) if below < layer else engine
@@ -305,7 +305,7 @@ class GreedyNonlinearChain(NonlinearChain):
     """The same with an activation between the layers."""
 
     def encode(self, engine: Engine, layer: int) -> Array:
-        """Codes of the first layer; f⁻¹ of them is what the second is fitted to, and so on."""
+        """Compute the codes of the first layer, then of the second from f⁻¹ of these, and so on."""
         for below in range(layer + 1):
             codes = self.loss.encode(engine, self.layer_decoder(below), self.code_penalties[below])
             engine = (
@@ -317,7 +317,7 @@ class GreedyNonlinearChain(NonlinearChain):
 def activated_encoder(
     decoders: Sequence[Array], activation: Activation, penalty: CodePenalty, nonnegative: bool, others: Array
 ) -> ActivatedEncoder:
-    """The encoder of a chain with these factors, in double precision, with a choice of other rows' codes."""
+    """Return the encoder of a chain with these factors, in double precision, with codes of some other rows."""
     return ActivatedEncoder(
         decoders=tuple(Z.astype(np.float64) for Z in decoders),
         activation=activation,
@@ -328,6 +328,6 @@ def activated_encoder(
 
 
 def some_rows(codes: Array) -> Array:
-    """Codes of some training rows, evenly spaced in the order of their sums, in double precision."""
+    """Select codes of some training rows, evenly spaced in the order of their sums, in double precision."""
     by_size = np.argsort(codes.sum(axis=1, dtype=np.float64), kind="stable")
     return codes[by_size[:: max(1, -(-len(codes) // MOST_OTHERS))]].astype(np.float64)

@@ -1,4 +1,4 @@
-"""Exact updates of factors of any sign."""
+"""Exact updates of factors without sign constraint."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,15 +12,15 @@ from deepnmf.objective.linear import block_target
 from deepnmf.objective.quadratic import inner
 
 ALREADY_OPTIMAL = 1e-12
-MOST_STEPS, CLOSE = 50, 1e-8  # of conjugate gradients: at most so many, to this part of the first residual
+MOST_STEPS, CLOSE = 50, 1e-8  # of conjugate gradients: largest number of steps, and final relative residual
 
 
 def least_change(chain: Chain, layer: int, stats: Statistics, smallest: float = 0.0) -> tuple[Array, float]:
     """Z_l + Δ with the smallest Δ that solves AᵀKA (Z + Δ) BBᵀ = AᵀMBᵀ, and the squared gradient before.
 
-    The pseudo-inverse solution of the papers starts from nothing at each sweep and drops what the
-    upper layers do not use at the moment; the smallest change keeps it, at the same objective. Nothing moves along
-    what the codes hardly show, eigenvalues of K below `smallest` of the largest one.
+    The pseudo-inverse solution of the papers starts from zero at each sweep and loses features that the upper layers do
+    not use at the moment; the smallest change keeps them, with the same objective. Directions with eigenvalues of K
+    below `smallest` times the largest one, which the codes hardly determine, are not changed.
     """
     Z = chain.factors[layer]
     A, below = chain.above(layer), chain.below(layer)
@@ -32,7 +32,7 @@ def least_change(chain: Chain, layer: int, stats: Statistics, smallest: float = 
         missing = missing @ factor.T
     if chain.fixed_of(layer) is not None:
         return _least_change_of_learned(chain, stats.K, missing, smallest)
-    violation = inner(missing, missing if A is None else A @ A.T @ missing)  # ‖Aᵀ missing‖², which may be large
+    violation = inner(missing, missing if A is None else A @ A.T @ missing)  # ‖Aᵀ missing‖² without a large array
     if violation <= negligible:
         return Z, violation
     change = _solve_left(A, stats.K, missing, smallest)
@@ -43,7 +43,7 @@ def least_change(chain: Chain, layer: int, stats: Statistics, smallest: float = 
 
 
 def _least_change_of_learned(chain: Chain, K: Array, missing: Array, smallest: float) -> tuple[Array, float]:
-    """The same for Z_1, of which only some entries are learned: each block of them on its own."""
+    """The same for a Z_1 with fixed entries, for each block of learned entries separately."""
     Z, A = chain.factors[0].copy(), chain.above(0)
     A = np.eye(len(Z)) if A is None else A
     gradient = chain.at_learned_entries(0, A.T @ missing)
@@ -67,9 +67,9 @@ def _solve_left(A: Array | None, K: Array, missing: Array, smallest: float) -> A
 def free_factor(
     chain: Chain, layer: int, stats: Statistics, terms: FactorTerms, smallest: float = 0.0
 ) -> tuple[Array, float]:
-    """The best factor of any sign that changes least, with what penalties add, and the squared gradient before."""
+    """Return the optimal factor with the smallest change, including penalties, and the squared gradient before."""
     if terms.row_sums is not None or terms.l1:
-        raise ValueError("A penalty on sums of entries needs a nonnegative factor, and this one may have any sign.")
+        raise ValueError("A penalty on sums of entries needs a nonnegative factor, but this factor may be negative.")
     if terms.gram is None and not terms.kronecker and not terms.ridge:
         K = stats.K if terms.top_gram is None else stats.K + terms.top_gram
         return least_change(chain, layer, replace(stats, K=K), smallest)
@@ -77,10 +77,11 @@ def free_factor(
 
 
 def least_change_in_company(chain: Chain, layer: int, stats: Statistics, terms: FactorTerms) -> tuple[Array, float]:
-    """Z_l + Δ as `least_change` has it, where penalties add terms of other shapes, and the squared gradient.
+    """`least_change` with additional terms of penalties.
 
-    With one term eigenvectors solve it. Several have none in common: conjugate gradients in those of the first, divided
-    by the diagonal that all have there, lower the objective with each step.
+    One term is solved by its eigenvectors. Several terms have no common eigenvectors; they are solved by conjugate
+    gradients in the eigenvectors of the first term, preconditioned by the diagonal of all terms, which lower the
+    objective with each step.
     """
     Z = chain.factors[layer]
     A, below = chain.above(layer), chain.below(layer)
@@ -98,7 +99,7 @@ def least_change_in_company(chain: Chain, layer: int, stats: Statistics, terms: 
 
 
 def _in_input_space(A: Array, terms: FactorTerms) -> Array:
-    """What joins AᵀKA."""
+    """The matrix that penalties add to AᵀKA."""
     parts = [terms.gram] if terms.gram is not None else []
     if terms.top_gram is not None:
         parts.append(A.T @ (terms.top_gram @ A))
@@ -122,13 +123,13 @@ def _solve_sum(left: Array, right: Array | None, joined: Sequence[KroneckerTerm]
 
 
 def _inverse(values: Array) -> Array:
-    """1/values; 0 for those that are nothing beside the largest."""
+    """1/values; 0 for values that are negligible relative to the largest."""
     kept = values > max(float(values.max()), 0.0) * len(values) * np.finfo(np.float64).eps
     return np.divide(1, values, out=np.zeros_like(values), where=kept)
 
 
 def conjugate_gradients(apply: Callable[[Array], Array], target: Array, inverse: Array) -> Array:
-    """Y from 0 towards apply(Y) = target; `inverse` is that of the diagonal, 0 where Y stays."""
+    """Solve apply(Y) = target from Y = 0; `inverse` is that of the diagonal, with 0 where Y stays 0."""
     Y = np.zeros_like(target)
     residual = np.where(inverse > 0, target, 0)
     ready = inverse * residual

@@ -1,4 +1,4 @@
-"""The one loop: stopping, history, progress, interruption. No solver counts or prints."""
+"""The loop of all solvers: stopping, history, progress, interruption."""
 
 import signal
 import threading
@@ -13,9 +13,9 @@ from deepnmf.arrays import Array
 from deepnmf.objective import Chain
 from deepnmf.solvers.checkpoints import Checkpoints, Progress
 
-SETTLED = 14  # sweeps before the first gradient is compared with: inner steps grow for twelve
-ROUGH = 2e-5  # of the loss: a sweep that gains less is made in the precision of the data
-WINDOW = 5  # sweeps over which the decrease is averaged: one sweep alone may be a restart
+SETTLED = 14  # sweeps before gradients are compared with the first one, because inner steps grow for twelve sweeps
+ROUGH = 2e-5  # of the loss: sweeps with a smaller decrease are made in the precision of the data
+WINDOW = 5  # sweeps over which the decrease is averaged, because a single sweep may be a restart
 
 INTERRUPTED = "Interrupted: the fit ends with the best factors found so far."
 
@@ -23,7 +23,7 @@ OnSweep = Callable[[int, float], object]
 
 
 class SweepState(Protocol):
-    """What the loop reads of a state."""
+    """The part of a state that the loop uses."""
 
     @property
     def loss(self) -> float:
@@ -32,12 +32,12 @@ class SweepState(Protocol):
 
     @property
     def optimality(self) -> float:
-        """The projected gradient, relative."""
+        """The relative projected gradient."""
         ...
 
     @property
     def exhausted(self) -> bool:
-        """Whether no sweep can lower the objective any more."""
+        """Whether no sweep can lower the objective further."""
         ...
 
 
@@ -48,7 +48,7 @@ class Descent(Protocol[State]):
     """Sweeps of one objective on one engine."""
 
     def start(self, codes: Array, chain: Chain, refined: bool = False) -> State:
-        """Begin at codes and factors, `refined` where these have been learned and not only guessed."""
+        """Begin at codes and factors, which are `refined` if they were learned before."""
         ...
 
     def advance(self, state: State) -> State:
@@ -56,60 +56,61 @@ class Descent(Protocol[State]):
         ...
 
     def finer(self, state: State) -> State:
-        """The state in the precision of the data: early sweeps may be rougher."""
+        """Return the state in the precision of the data; early sweeps may use a lower precision."""
         ...
 
 
 @dataclass(frozen=True)
 class History:
-    """The losses of a run and why it ended."""
+    """The losses of a run and its stop reason."""
 
     losses: tuple[float, ...]
     stop_reason: str
 
     def ending_with(self, loss: float) -> "History":
-        """The same with another last loss."""
+        """Return the history with another last loss."""
         return History((*self.losses[:-1], loss), self.stop_reason)
 
 
 @dataclass
 class Run:
-    """One fit: who watches it, and whether it has been interrupted."""
+    """The control of one fit: callbacks, checkpoints and interruption."""
 
     verbose: int = 0
     checkpoints: Checkpoints | None = None
     on_sweep: OnSweep | None = None  # called after each sweep of the fine-tuning
-    unit: float = 1.0  # what X was divided by: losses are shown in units of X itself
+    unit: float = 1.0  # the divisor of X; losses are reported in the units of X itself
     degree: float = 2.0  # of the loss
-    ended: str | None = None  # why nothing iterates any more, in whatever stage: "interrupted" or "on_sweep"
+    ended: str | None = None  # why all stages have ended: "interrupted" or "on_sweep"
     began: float = field(default_factory=time.perf_counter)
     _sweeping: bool = False
     _asked_to_end: bool = False
 
-    def shown(self, loss: float) -> float:
-        """A loss in the units of the data as they were given; in two steps, for the power itself may overflow."""
+    def in_data_units(self, loss: float) -> float:
+        """Return a loss in the units of the given data, in two steps because the power itself may overflow."""
         half = self.unit ** (self.degree / 2)
         return loss * half * half
 
     def show(self, stage: str, sweep: int, loss: float, decrease: float) -> None:
-        """Print a line of progress: every tenth sweep, or each one at verbose=2."""
+        """Print a line of progress for every tenth sweep, or for every sweep with verbose=2."""
         if self.verbose > 1 or (self.verbose and (sweep <= 1 or sweep % 10 == 0)):
             elapsed = time.perf_counter() - self.began
+            loss = self.in_data_units(loss)
             print(
-                f"{stage}: sweep {sweep}, loss {self.shown(loss):.6g}, decrease {decrease:.1e}, {elapsed:.1f} s",
+                f"{stage}: sweep {sweep}, loss {loss:.6g}, decrease {decrease:.1e}, {elapsed:.1f} s",
                 flush=True,
             )
 
     def interrupt(self) -> None:
-        """Note a KeyboardInterrupt: nothing iterates after it, and what is there is kept."""
+        """Record an interruption: no stage continues, and the current results are kept."""
         self.ended = "interrupted"
         warnings.warn(INTERRUPTED, UserWarning, stacklevel=2)
 
     @contextmanager
     def heeding_interrupts(self) -> Iterator[None]:
-        """Let Ctrl-C end the sweeps, and only them: a start or a last pass that is under way is needed for the result.
+        """Let Ctrl-C end the sweeps only, because a running initialization or last pass is needed for the result.
 
-        Who presses it again means the fit. A handler of the user's own is left alone.
+        A second Ctrl-C ends the fit. A signal handler of the user is not replaced.
         """
         is_main = threading.current_thread() is threading.main_thread()
         if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
@@ -130,7 +131,7 @@ class Run:
 
     @contextmanager
     def sweeping(self) -> Iterator[None]:
-        """In here an interrupt is a KeyboardInterrupt: the state before is at hand."""
+        """Raise a KeyboardInterrupt on Ctrl-C in this context, because the previous state is available."""
         self._sweeping = True
         try:
             yield
@@ -151,14 +152,13 @@ def minimize(
     on_sweep: OnSweep | None = None,
     finer: Callable[[State], State] = lambda state: state,
 ) -> tuple[State, History]:
-    """Sweep until the objective or the optimality conditions stop moving.
+    """Make sweeps until the objective or the optimality conditions converge.
 
-    Two tests look at the current state alone, so where a fit began does not end it:
-    the mean decrease of the last sweeps is at most `tol` of the loss, or of `negligible` if the loss is less
-    ("decrease"), or the relative projected gradient is at most `tol`/100 ("optimality"). tol=0 switches both
-    off. A third one is scikit-learn's: after some sweeps, the projected gradient is at most `drop` of the first one
-    ("optimality"). Sweeps that are rough at first become `finer` when they gain little, or when one of the tests
-    would end them.
+    Two stopping tests use the current state only, so that they do not depend on the initialization: the mean decrease
+    of the last sweeps is at most `tol` times the loss, or times `negligible` if the loss is smaller ("decrease"), or
+    the relative projected gradient is at most `tol`/100 ("optimality"). tol=0 disables both. The third test is that of
+    scikit-learn: after some sweeps, the projected gradient is at most `drop` times the first one ("optimality"). Early
+    sweeps in lower precision become `finer` when they gain little, or when one of the tests would stop them.
     """
     if run.ended:
         return state, History((), run.ended)
@@ -176,7 +176,7 @@ def minimize(
                 losses.append(state.loss)
                 if run.verbose:
                     run.show(stage, len(losses), state.loss, _mean_decrease(losses, negligible))
-                if on_sweep is not None and on_sweep(len(losses), run.shown(state.loss)):
+                if on_sweep is not None and on_sweep(len(losses), run.in_data_units(state.loss)):
                     run.ended = "on_sweep"
                 else:
                     reason = _reason_to_stop(state, losses, tol, drop * first, negligible)
@@ -189,7 +189,7 @@ def minimize(
             run.interrupt()
     state, reason = finer(state), reason or "max_iter"
     if checkpoints is not None:
-        over = None if run.ended else reason  # what was stopped can go on
+        over = None if run.ended else reason  # an interrupted stage can continue
         checkpoints.keep(number, Progress(state, tuple(losses), first, over), now=True)
     return state, History(tuple(losses), run.ended or reason)
 
@@ -197,7 +197,7 @@ def minimize(
 def _reason_to_stop(
     state: SweepState, losses: list[float], tol: float, least_gradient: float, negligible: float
 ) -> str | None:
-    """Why there are no more sweeps; None if there are."""
+    """Return the stop reason; None if the sweeps continue."""
     limit = max(tol / 100, least_gradient if len(losses) >= SETTLED else 0.0)
     if limit > 0 and state.optimality <= limit:
         return "optimality"
@@ -210,5 +210,5 @@ def _mean_decrease(losses: list[float], negligible: float) -> float:
     recent = losses[-WINDOW - 1 :]
     if len(recent) < 2:
         return float("inf")
-    size = max(abs(recent[-1]), negligible)  # a penalty that rewards may leave it negative
+    size = max(abs(recent[-1]), negligible)  # the objective may be negative with a penalty that can be negative
     return (recent[0] - recent[-1]) / (len(recent) - 1) / size if size > 0 else 0.0

@@ -1,7 +1,7 @@
-"""Losses: what each one asks of the data, of the codes and of the factors of a linear chain.
+"""Losses of a linear chain.
 
-A problem has one loss. Nothing but a loss knows how far X̂ is from X: descent, certificate, codes of new rows, the error
-that is reported, the share that is explained, units and batches all go through it.
+A problem has one loss. Everything that depends on the divergence between X and X̂ is defined by the loss: descent,
+certificate, codes of new rows, reconstruction error, explained share, units and batches.
 """
 
 from abc import ABC, abstractmethod
@@ -34,56 +34,56 @@ class Loss(ABC):
 
     @property
     def name(self) -> str:
-        """As scikit-learn's `beta_loss` has it."""
+        """The name, as in scikit-learn's `beta_loss`."""
         return self.divergence.name
 
     @property
     def degree(self) -> float:
-        """The q of d(s X, s X̂) = s^q d(X, X̂), by which losses and weights of penalties change with the units."""
+        """The q of d(s X, s X̂) = s^q d(X, X̂), which determines the units of losses and penalty weights."""
         return self.divergence.degree
 
     def check(self, engine: Engine, objective: Objective) -> None:
-        """Refuse data or penalties that the loss cannot take."""
+        """Refuse data or penalties that the loss does not support."""
         return
 
     @abstractmethod
     def descent(self, engine: Engine, objective: Objective, solver: Solver) -> Descent[Any]:
-        """What makes the sweeps of a fit."""
+        """Return the descent, which makes the sweeps of a fit."""
 
     def settled(self, descent: Any, state: Any, history: History) -> tuple[Any, History]:
-        """The last state of a descent as it is handed out, and the history that belongs to it."""
+        """Return the final state of a descent, and its history."""
         return state, history
 
     @abstractmethod
     def weighted_descent(self, engine: Engine, solver: Solver, layers: Layers, guides: Sequence[Guide]) -> Any:
-        """What makes the sweeps of a fit in which several layers explain the data."""
+        """Return the descent of a fit in which several layers explain the data."""
 
     @abstractmethod
     def certificate(self, descent: Any, codes: Array, chain: Chain) -> float:
-        """How far from a stationary point a result of the descent is: the largest relative projected gradient."""
+        """Return how far a result is from a stationary point: the largest relative projected gradient."""
 
     @abstractmethod
     def encode(self, engine: Engine, decoder: Array, penalty: CodePenalty) -> Array:
-        """The best codes of the engine's rows, each row on its own."""
+        """Return the best codes of the rows of the engine, each row independently."""
 
     @abstractmethod
     def best_codes(self, engine: Engine, objective: Objective, chain: Chain) -> Array:
-        """The best codes of all rows together, where penalties may join them."""
+        """Return the best codes of all rows together, because penalties may couple them."""
 
     @abstractmethod
     def error(self, engine: Engine, codes: Array, decoder: Array) -> float:
         """√(2 d(X, H D)), the reconstruction error."""
 
     def best_error(self, engine: Engine, features: Array) -> float:
-        """The error that the best codes of the engine's rows leave, without penalties, at any size of the features."""
+        """Return the error of the best codes without penalties, independent of the scale of the features."""
         sizes = np.abs(features).max(axis=1, initial=0)
-        decoder = features / np.where(sizes > 0, sizes, 1)[:, None]  # a penalty may have left them next to nothing
+        decoder = features / np.where(sizes > 0, sizes, 1)[:, None]  # a penalty may have made them tiny
         none = CodePenalty(np.zeros((len(decoder), len(decoder))))
         return self.error(engine, self.encode(engine, decoder, none), decoder)
 
     @abstractmethod
     def baseline(self, engine: Engine) -> float:
-        """The square of the error that the baseline of the loss has: see `Divergence.baseline`."""
+        """Return the squared error of the baseline of the loss, see `Divergence.baseline`."""
 
     def explained(self, engine: Engine, error: float) -> float:
         """The share that a model with this error explains beyond the baseline."""
@@ -92,23 +92,23 @@ class Loss(ABC):
 
     @property
     def memory(self) -> type[Any] | None:
-        """What later batches need to know of earlier ones; None where the loss does not learn in batches."""
+        """The class of the statistics for learning in batches; None if the loss does not support it."""
         return None
 
     def learn_batch(
         self, engine: Engine, objective: Objective, solver: Solver, chain: Chain, memory: Any
     ) -> tuple[Any, Any]:
-        """Learn from one batch of rows after those of a memory: the last state, and the memory with them."""
-        raise TypeError(f"beta_loss={self.name!r} does not learn in batches.")
+        """Learn from one batch of rows; return the last state, and the updated memory."""
+        raise TypeError(f"beta_loss={self.name!r} does not support learning in batches.")
 
 
 class Frobenius(Loss):
-    """½‖X - X̂‖²: blocks are quadratic, and X is seen through HᵀX, HᵀH and Hᵀ1 alone."""
+    """½‖X - X̂‖²: the problems of factors are quadratic, and depend on X only through HᵀX, HᵀH and Hᵀ1."""
 
     divergence = SQUARED_ERROR
 
     def descent(self, engine: Engine, objective: Objective, solver: Solver) -> ChainDescent:
-        """Sweeps whose rows are coupled or not, much of them observed or little."""
+        """Return the descent for coupled or independent rows, with many or few observed entries."""
         if objective.graphs:
             return CoupledDescent(engine, objective, solver)
         if engine.is_sparsely_observed and not objective.penalties:

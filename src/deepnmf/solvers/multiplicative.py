@@ -1,4 +1,4 @@
-"""Multiplicative steps on any term that splits its gradient, halved until they descend."""
+"""Multiplicative steps on any term with a split gradient, with step lengths halved until they descend."""
 
 from collections.abc import Callable
 
@@ -15,14 +15,14 @@ MOST_HALVINGS = 12
 
 
 def lowered(V: Array, term: Term) -> Moved:
-    """V∘(up/down)^η: it majorizes a quadratic at η = 1; where a maximum moves, a smaller η is needed."""
+    """V∘(up/down)^η: η = 1 minimizes a majorizer of a quadratic; if the row of a maximum changes, η must be smaller."""
     pulls = term.pulls(V)
     ratio = _ratio(pulls)
     return Moved(_searched(V, term, lambda eta: V * ratio**eta), _left_to_do(V, pulls))
 
 
 def lowered_unit_columns(V: Array, term: Term) -> Moved:
-    """The same with columns that stay at unit norm (Eggert & Körner, 2004).
+    """The same with columns of unit norm (Eggert & Körner, 2004).
 
     The gradient of the energy at v/‖v‖ is split into up + <down, v>v and down + <up, v>v.
     """
@@ -33,12 +33,12 @@ def lowered_unit_columns(V: Array, term: Term) -> Moved:
 
 
 def unit_columns(V: Array) -> Array:
-    """Divide each column by its norm; a dead one stays."""
+    """Divide each column by its norm; columns of zeros stay."""
     return V * inverse_norms(V.T)
 
 
 def _searched(V: Array, term: Term, candidate: Callable[[float], Array]) -> Array:
-    """The largest step of η = 1, ½, ¼, ... that does not rise; none at all if every one does."""
+    """Make the largest step of η = 1, ½, ¼, ... that does not raise the term; none if all do."""
     before = term.value(V)
     for halvings in range(MOST_HALVINGS):
         new = candidate(0.5**halvings)
@@ -58,6 +58,6 @@ def _column_dots(first: Array, second: Array) -> Array:
 
 
 def _left_to_do(V: Array, pulls: Pulls) -> float:
-    """‖V∘(up - down)‖ / ‖V∘up‖, which vanishes where a multiplicative step stands still."""
+    """‖V∘(up - down)‖ / ‖V∘up‖, which is 0 at a fixed point of the multiplicative step."""
     moving, size = V * (pulls.up - pulls.down), V * pulls.up
     return relative(inner(moving, moving), inner(size, size))

@@ -1,4 +1,4 @@
-"""Descent on the layer-wise energy of a network, its start, and its codes with the factors fixed."""
+"""Descent on the layer-wise energy of a network, its initialization, and its codes with the factors fixed."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -29,11 +29,12 @@ class NetworkState:
 
 
 class NetworkDescent:
-    """Sweeps of Flenner & Hunter's Algorithm 3, or without feedback Algorithm 2.
+    """Sweeps of Flenner & Hunter's Algorithm 3, or of Algorithm 2 without feedback.
 
-    A sweep goes up the layers: factor, then codes, with unit rows in every factor (else shrinking H_1 and growing
-    Z_1 would make all upper terms vanish), and ends with the head. Every block descends. Without feedback codes move
-    towards their own fit alone, by steps short enough that the energy does not rise above them either.
+    A sweep updates the layers from the lowest up, first the factor, then the codes, and finally the head. Every factor
+    has unit rows, because otherwise H_1 could shrink and Z_1 grow until all upper terms vanish. Every block descends.
+    Without feedback, codes are updated for their own layer only, with steps short enough that the total energy does not
+    rise.
     """
 
     def __init__(self, engine: Engine, poolings: Sequence[Pooling], labels: Labels, *, backprop: bool = True) -> None:
@@ -42,7 +43,7 @@ class NetworkDescent:
         self._rounding = ROUNDING[engine.dtype] * engine.sqnorm
 
     def start(self, codes: Sequence[Array], factors: Sequence[Array]) -> NetworkState:
-        """Begin at codes and factors, with zeros lifted a little: no multiplicative step could ever leave them."""
+        """Begin at codes and factors, with zeros raised a little, because multiplicative steps cannot leave 0."""
         lifted = tuple(without_zeros(H) for H in codes)
         head = fitted_head(self.energy.labels, lifted[-1])
         return NetworkState(Network(lifted, tuple(_lifted(Z) for Z in factors), head))
@@ -60,7 +61,7 @@ class NetworkDescent:
         return NetworkState(network, loss, optimality)
 
     def _update_layer(self, network: Network, layer: int) -> tuple[Network, float, float]:
-        """Return the network with new Z_l and H_l, the layer's own energy, and how far from rest it was."""
+        """Return the network with new Z_l and H_l, the energy of the layer, and how far from optimal it was."""
         rows = self.energy.input(network, layer)
         factor = lowered_unit_columns(network.factors[layer].T, rows.on_factor(network.codes[layer]))
         network = network.with_factor(layer, factor.Z.T)
@@ -71,12 +72,12 @@ class NetworkDescent:
 
 
 def _lifted(Z: Array) -> Array:
-    """Zeros lifted, but in columns that no feature uses; unit rows."""
+    """Raise zeros, except in columns that no feature uses, and scale rows to unit norm."""
     return unit_columns(np.where(Z.any(axis=0), without_zeros(Z), Z).T).T
 
 
 def fitted_head(labels: Labels, H: Array) -> Array:
-    """argmin_{B >= 0} ‖L∘(Y - H B)‖², the same for every λ; nothing known gives zeros."""
+    """argmin_{B >= 0} ‖L∘(Y - H B)‖², the same for every λ; zeros if there are no labels."""
     if not labels.one_hot.size:
         return np.zeros((H.shape[1], labels.one_hot.shape[1]))
     fit = replace(labels, weight=1.0).on_head(H)
@@ -86,9 +87,9 @@ def fitted_head(labels: Labels, H: Array) -> Array:
 def layerwise_start(
     engine: Engine, sizes: Sequence[int], poolings: Sequence[Pooling], plan: LayerwisePlan, given: Sequence[Array]
 ) -> tuple[list[Array], list[Array]]:
-    """Codes and factors of every layer, one NMF upon the maxima of the other; given factors are only scaled.
+    """Return codes and factors of every layer, each by NMF of the maxima below; given factors are only scaled.
 
-    Holes are filled with the means of their columns, for the start alone.
+    For the initialization, missing entries are filled in by the means of their columns.
     """
     factors = list(_unit_rows(given))
     codes = list(encoded_layers(engine, factors, poolings))
@@ -104,7 +105,7 @@ def layerwise_start(
 
 
 def _unit_rows(factors: Sequence[Array]) -> Iterator[Array]:
-    """Z_l ← D_l Z_l D_{l-1}⁻¹, which moves the scale of every layer into its codes: maxima scale with them."""
+    """Z_l ← D_l Z_l D_{l-1}⁻¹, which moves the scale of every layer into its codes; maxima scale with the codes."""
     below = np.ones(1)
     for Z in factors:
         scale = inverse_norms(Z / below)
@@ -113,7 +114,7 @@ def _unit_rows(factors: Sequence[Array]) -> Iterator[Array]:
 
 
 def encoded_layers(engine: Engine, factors: Sequence[Array], poolings: Sequence[Pooling]) -> Iterator[Array]:
-    """Codes of layer after layer with the factors fixed: each is fitted to the maxima below, nothing is fed back."""
+    """Yield the codes of each layer with the factors fixed, fitted to the maxima below without feedback."""
     rows = engine
     for layer, Z in enumerate(factors):
         codes = encode_rows(rows, Z, CodePenalty(np.zeros((len(Z), len(Z)))))

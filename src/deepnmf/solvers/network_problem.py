@@ -1,4 +1,4 @@
-"""A network of layers that each fit the pooled codes below, with labels on top, as a problem."""
+"""The problem of a network whose layers fit the pooled codes below, with labels on the top layer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -30,14 +30,14 @@ from deepnmf.solvers.readout import Readout
 
 @dataclass(frozen=True)
 class LearnedNetwork:
-    """X_{l-1} ≈ H_l Z_l with X_0 = X and X_l = p(H_l), and what turns the top codes into labels."""
+    """X_{l-1} ≈ H_l Z_l with X_0 = X and X_l = p(H_l), and the readout of labels from the top codes."""
 
     factors: Sequence[Array]  # Z_1..Z_m, with rows of unit norm
     pool_sizes: tuple[int, ...]
     head: Array  # B
     readout: Readout
-    labels: KnownLabels  # of the training rows, with predicted ones where they were unknown
-    training_codes: Sequence[Array] | None = None  # of every layer, where a later fit may go on from them
+    labels: KnownLabels  # of the training rows, with predictions for unknown labels
+    training_codes: Sequence[Array] | None = None  # of every layer, if a later fit may continue from them
     unit: float = 1.0
 
     @cached_property
@@ -50,17 +50,17 @@ class LearnedNetwork:
         return [inverse_norms(C)[:, None].astype(C.dtype) * C for C in self.decoders]
 
     def encode(self, engine: Engine, layer: int, groups: object = None) -> Array:
-        """Codes of the engine's rows at a layer, with the factors fixed and without labels."""
+        """Codes of the rows of an engine at a layer, with the factors fixed and without labels."""
         poolings = poolings_of(self.pool_sizes, groups, engine.n_samples)
         *_, codes = encoded_layers(engine, self.factors[: layer + 1], poolings)
         return codes
 
     def encode_layers(self, engine: Engine, groups: object = None) -> list[Array]:
-        """Codes of the engine's rows at every layer."""
+        """Codes of the rows of an engine at every layer."""
         return list(encoded_layers(engine, self.factors, poolings_of(self.pool_sizes, groups, engine.n_samples)))
 
     def decode(self, H: Array, layer: int) -> Array:
-        """Data that codes of a layer stand for."""
+        """Reconstruct data from codes of a layer."""
         return H @ self.decoders[layer].astype(H.dtype, copy=False)
 
     def residual(self, engine: Engine, codes: Array, layer: int) -> float:
@@ -77,7 +77,7 @@ class LearnedNetwork:
         return FROBENIUS.explained(engine, error)
 
     def best_error(self, engine: Engine, layer: int) -> float:
-        """The error that the features of a layer leave with their best codes."""
+        """The error of the features of a layer with their best codes."""
         return FROBENIUS.best_error(engine, self.decoders[layer])
 
     def part_norms(self, layer: int) -> Array:
@@ -86,11 +86,11 @@ class LearnedNetwork:
 
     @property
     def transduction(self) -> Array:
-        """Labels of the training rows; -1 where there were none at all."""
+        """The labels of the training rows; -1 if there were no labels."""
         return self.labels.classes[self.labels.places] if len(self.labels.classes) else self.labels.places
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
-        """What a file must hold: a description, and lists of arrays."""
+        """Return the content of a model file: a description, and lists of arrays."""
         arrays = {
             "factor": list(self.factors),
             "label_factor": [self.head],
@@ -111,13 +111,13 @@ class NetworkProblem(Problem):
     pool_size : int or sequence of int
         Widths of the windows between layers.
     feedback : bool
-        Whether codes feel the layer above.
+        Whether codes also fit the layer above.
     label_weight : float
         λ.
     readout : {"logistic", "head"}
-        What turns top codes into labels, learned after the fit.
+        How labels are predicted from the top codes; it is learned after the fit.
     keeps_training_codes : bool
-        Whether a later fit may go on from the codes of this one.
+        Whether a later fit may continue from the codes of this one.
     **others
         See `Problem`.
     """
@@ -131,17 +131,17 @@ class NetworkProblem(Problem):
 
     @property
     def masks_nan(self) -> bool:
-        """Entries of X may be missing or weighed."""
+        """Entries of X may be missing or weighted."""
         return True
 
     def check(self, X: Matrix, start: Start, whom: str) -> None:
-        """Refuse an output layer or a start that does not fit the data."""
+        """Refuse an output layer or a start that does not match the data."""
         sizes = layer_sizes(self.sizes)
         check_output_layer(self.output_layer, len(sizes))
         start.check(X, sizes, self, whom)
 
     def bind(self, engine: Engine, known: Known, start: Start) -> "BoundNetwork":
-        """Resolve labels, the weight of one in the units of the data, and windows within groups."""
+        """Resolve labels, their weight in the units of the data, and windows within groups."""
         sizes, n_samples = layer_sizes(self.sizes), engine.n_samples
         widths = pool_sizes(self.pool_size, len(sizes))
         labels = KnownLabels.of(known.labels, n_samples)
@@ -156,7 +156,7 @@ class NetworkProblem(Problem):
         )
 
     def layout(self, n_features: int, description: dict[str, Any], arrays: Arrays, n_samples: int) -> Layout:
-        """What the arrays of a file must be like, which may say anything."""
+        """Return the expected layout of the arrays in a file, which is not trusted."""
         sizes, n_classes = layer_sizes(self.sizes), len(restored_classes(description))
         pool_sizes(self.pool_size, len(sizes))
         places = (0, n_classes - 1) if n_classes else (UNKNOWN, UNKNOWN)
@@ -168,7 +168,7 @@ class NetworkProblem(Problem):
         }
 
     def restored(self, description: dict[str, Any], arrays: Arrays, codes: Array) -> LearnedNetwork:
-        """What was learned, from what its `state` gave."""
+        """Restore the learned part from the output of its `state`."""
         (head,), (places,) = arrays["label_factor"], arrays["transduction"]
         widths = pool_sizes(self.pool_size, len(arrays["factor"]))
         labels = KnownLabels(restored_classes(description), places)
@@ -177,7 +177,7 @@ class NetworkProblem(Problem):
 
 @dataclass(frozen=True)
 class BoundNetwork(BoundProblem):
-    """A network whose labels and windows are those of given data."""
+    """A network with the labels and windows for given data."""
 
     problem: NetworkProblem
     sizes: tuple[int, ...]
@@ -187,7 +187,7 @@ class BoundNetwork(BoundProblem):
     label_weight: float
 
     def fit(self, engine: Engine, start: Start, run: Run) -> Fit:
-        """Layer upon layer, then all of them, then the readout."""
+        """Fit layer by layer, then all layers together, then the readout."""
         problem, labels = self.problem, self.labels
         Y = one_hot(labels.places[labels.rows], len(labels.classes), np.float64)
         known = Labels(labels.rows, Y, self.label_weight)
@@ -203,9 +203,9 @@ class BoundNetwork(BoundProblem):
         return self.handed_out(engine, state.network, history)
 
     def begin(self, engine: Engine, descent: NetworkDescent, start: Start, run: Run) -> NetworkState:
-        """Layer upon layer; only what they start from is random. With the codes of the fit before where they are lower.
+        """Return the start, layer by layer, or the codes of the previous fit if their energy is lower.
 
-        Codes found layer by layer know of no feedback: it takes tens of sweeps to be where the fit before was.
+        Codes found layer by layer include no feedback, and would need tens of sweeps to reach the previous fit.
         """
         problem, layerwise = self.problem, self.problem.pretraining
         init = "nndsvd" if problem.init in (None, "custom") else str(problem.init)
@@ -221,7 +221,7 @@ class BoundNetwork(BoundProblem):
         return again if descent.energy.value(again.network) < descent.energy.value(first.network) else first
 
     def handed_out(self, engine: Engine, network: Network, history: History) -> Fit:
-        """The network in the units of the data, with what predicts labels."""
+        """Return the network in the units of the data, with the readout of labels."""
         problem, labels, unit = self.problem, self.labels, engine.unit
         factors = [np.ascontiguousarray(Z, engine.dtype) for Z in network.factors]
         top = network.codes[-1]
@@ -240,7 +240,7 @@ class BoundNetwork(BoundProblem):
         return Fit(learned, codes, error * unit, history)
 
     def _readout(self, engine: Engine, factors: Sequence[Array], head: Array) -> Readout:
-        """B itself, or better a regression on codes that have seen no label: a row to predict has seen none either."""
+        """Return B itself, or a regression on codes found without labels, as for the rows to be predicted."""
         labels = self.labels
         if self.problem.readout == "head" or not len(labels.rows):
             return Readout.of_head(head)
@@ -249,6 +249,6 @@ class BoundNetwork(BoundProblem):
 
 
 def poolings_of(widths: Sequence[int], groups: object, n_samples: int) -> list[Pooling]:
-    """The windows between layers, each within a group of rows."""
+    """Return the windows between layers, each within a group of rows."""
     groups = check_groups(groups, n_samples)
     return [Pooling.centered(width, groups) for width in widths]

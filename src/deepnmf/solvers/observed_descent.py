@@ -1,4 +1,4 @@
-"""Descent where little was observed: each row, and each column of Z_1, over its own entries."""
+"""Descent for data with few observed entries: each row, and each column of Z_1, is fitted to its own entries."""
 
 from dataclasses import dataclass
 
@@ -16,18 +16,18 @@ PASSES = 3
 
 @dataclass(frozen=True)
 class ObservedStep:
-    """Some rows, each fitted to what was seen of it by features that have a row for each column of X.
+    """The pass over one block of rows that fits codes to the observed entries.
 
-    Where there are arrays of two kinds, the second one says which entries of the rows stay still.
+    `features` has a row for each column of X. If a second array is given, it marks the entries that stay unchanged.
     """
 
     features: Array
     nonnegative: bool
 
     def __call__(self, X_b: HoledSparse, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
-        """Make passes over the entries of their codes."""
+        """Make passes over the entries of the codes."""
         H, *still = np.array(X_b.by_roots(rows[0]), order="C"), *rows[1:]
-        # A row and its codes have the same problem times any number.
+        # A row and its codes can be multiplied by the same number without changing the problem.
         X = X_b.by_roots_of_rows()
         sums = descend_observed(X, X_b.weights, self.features, H, PASSES, self.nonnegative, *still)
         return (X_b.without_roots(H),), (np.array(sums),)
@@ -35,14 +35,15 @@ class ObservedStep:
 
 @dataclass
 class ObservedDescent(ChainDescent):
-    """Sweeps over the stored entries of sparse rows with holes.
+    """Sweeps over the stored entries of sparse rows with missing entries.
 
-    Completed rows hold on to what the model had where nothing was seen, and move it a little each sweep: with 1 %
-    observed it takes hundreds. Here codes and Z_1 are fitted to their own entries; the factors above to completed rows.
+    If missing entries are filled in by the model, they change only a little in each sweep, and with 1 % of the entries
+    observed hundreds of sweeps are needed. Here codes and Z_1 are fitted to the observed entries only, and the factors
+    above to completed rows.
     """
 
     def _sweep(self, state: State, departure: Chain) -> Sweep:
-        """Update codes and factors, from the factors given."""
+        """Update codes and factors, starting from the given factors."""
         D = departure.decoder()
         codes, codes_optimality, _ = self._fitted(self.engine, state.codes, D.T, nonnegative=True)
         rows = self._extrapolated(state, codes)
@@ -60,7 +61,7 @@ class ObservedDescent(ChainDescent):
         return extrapolated(codes, before, beta, nonnegative=True), codes
 
     def _update_lowest(self, chain: Chain, codes: Array) -> tuple[Chain, float, float]:
-        """Z_1, column by column, and the loss there."""
+        """Update Z_1 column by column, and compute the loss."""
         A = chain.above(0)
         codes = codes if A is None else codes @ A.astype(codes.dtype, copy=False)
         still = () if chain.fixed is None else (np.ascontiguousarray(chain.fixed.mask(len(chain.factors[0])).T),)
@@ -77,7 +78,7 @@ class ObservedDescent(ChainDescent):
     def _fitted(
         self, engine: Engine, rows: Array, features: Array, *still: Array, nonnegative: bool
     ) -> tuple[Array, float, float]:
-        """Rows moved towards their optimum, how far from it they were, and their misfit."""
+        """Return improved rows, how far from optimal they were, and their loss."""
         features = np.ascontiguousarray(features, dtype=engine.dtype)
         step = ObservedStep(features, nonnegative)
         (new,), ((violation, size, misfit),) = engine.sweep((rows.astype(engine.dtype, copy=False), *still), step)

@@ -1,4 +1,4 @@
-"""The fit of chains that differ from the linear one: below an activation, layer by layer, or with shared codes."""
+"""The fit of other chains: with an activation, layer by layer, or with shared codes."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -33,7 +33,7 @@ class BoundActivatedChain(BoundChain):
     activation: Activation
 
     def optimized(self, engine: Engine, start: Start, run: Run) -> tuple[Self, Any, History, float | None]:
-        """Pre-train and fine-tune; there is no certificate below an activation."""
+        """Pre-train and fine-tune; there is no certificate with an activation."""
         start = self.in_units(start, engine.unit)
         bound, codes, chain = self.begun(engine, start, run)
         objective = ActivatedObjective(self.activation, bound.objective.penalties)
@@ -42,7 +42,7 @@ class BoundActivatedChain(BoundChain):
         return bound, state, history, None
 
     def solved_codes(self, engine: Engine, chain: Chain, start: Start) -> Array:
-        """Codes downhill of the best start at hand, among them those of the fit before."""
+        """Return codes found by descent from the best available start, including those of the previous fit."""
         penalty = (Objective() if self.measures else self.objective).code_penalty(chain)
         decoders = [chain.smoothed(layer) for layer in range(chain.depth)]
         goes_on = isinstance(start.before, ActivatedChain)
@@ -50,26 +50,26 @@ class BoundActivatedChain(BoundChain):
         return activated_encoder(decoders, self.activation, penalty, chain.nonnegative, others).encode(engine)
 
     def scaled(self, chain: Chain) -> tuple[Chain, list[Array]]:
-        """The chain with the scale between its layers that the activation allows."""
+        """Return the chain in its final scale, as far as the activation allows a choice."""
         return scaled_below(chain, self.activation)
 
     def rms_scales(self, engine: Engine, codes: Array, chain: Chain, scales: Sequence[Array]) -> list[Array]:
-        """Of the top codes alone: values below an activation have the scale that it gives them."""
+        """Scale the top codes only, because the activation determines the scale of the values below."""
         return [*scales[:-1], roots(np.square(codes, dtype=np.float64).mean(axis=0), scales[-1])]
 
     def learned(self, codes: Array, *parts: Any) -> LinearChain:
-        """What was learned, with the codes of some training rows."""
-        roots = np.square(np.sqrt(codes)) if self.problem.root_codes else codes  # to the bit as from a file
+        """Return the learned chain, with the codes of some training rows."""
+        roots = np.square(np.sqrt(codes)) if self.problem.root_codes else codes  # identical to those from a file
         return ActivatedChain(*parts, activation=self.activation, others=some_rows(roots))
 
 
 class BoundGreedyChain(BoundChain):
-    """Layers fitted one upon the other, and never together."""
+    """Layers fitted one after the other, without fine-tuning."""
 
     def optimized(self, engine: Engine, start: Start, run: Run) -> tuple[Self, Any, History, float | None]:
         """Fit one layer after the other."""
         if start.codes is not None:
-            raise ValueError("codes cannot start a MultilayerNMF: its layers are fitted from the data upwards.")
+            raise ValueError("codes must be None: MultilayerNMF fits its layers from the data upwards.")
         start = self.in_units(start, engine.unit)
         plan = replace(self.plan(run, self.problem.max_iter, self.problem.tol), on_sweep=run.on_sweep)
         given, begun = ((), start.factors) if start.warm else (start.factors, ())
@@ -78,11 +78,11 @@ class BoundGreedyChain(BoundChain):
         return self, State(stack.codes, Chain.of(stack.factors, self.theta, fixed=self.fixed)), history, None
 
     def scaled(self, chain: Chain) -> tuple[Chain, list[Array]]:
-        """As with all layers fitted together."""
+        """Return the chain in its final scale, as if all layers were fitted together."""
         return super().scaled(chain) if self.activation is None else scaled_below(chain, self.activation)
 
     def learned(self, codes: Array, *parts: Any) -> LinearChain:
-        """What was learned."""
+        """Return the learned chain."""
         if self.activation is None:
             return GreedyChain(*parts)
         return GreedyNonlinearChain(*parts, activation=self.activation)
@@ -91,16 +91,16 @@ class BoundGreedyChain(BoundChain):
 class BoundTiedChain(BoundChain):
     """X ≈ A V Z, in which samples of a class share a row of V.
 
-    ½‖X - A V Z‖² is, but for the scatter within the classes, the loss of V Z on the means of the groups with rows
-    weighted by √count: that is what is optimized, and A V is handed out.
+    Up to the scatter within the classes, ½‖X - A V Z‖² is the loss of V Z on the group means with rows weighted by
+    √count. This loss is minimized, and A V is returned.
     """
 
     def fit(self, engine: Engine, start: Start, run: Run) -> Fit:
-        """Optimize on the groups, and hand out codes of the samples."""
+        """Fit the group means, and return codes of the samples."""
         groups = Groups.of(self.labels, engine.n_samples)
         if not start.factors and not start.warm:
             groups.check_rank(self.problem.init, self.sizes[0], engine.n_features)
-        # With ‖X‖² of all samples, the loss on the means counts the scatter within the groups.
+        # With ‖X‖² of all samples, the loss on the means includes the scatter within the groups.
         rows = engine.grouped(groups.places, groups.counts) if len(groups.classes) else engine
         _, state, history, certificate = self.optimized(rows, start, run)
         state = replace(state, codes=groups.expanded(state.codes))

@@ -1,11 +1,11 @@
-"""Descent of a nonnegative chain under any beta divergence, with passes over the rows alone.
+"""Descent of a nonnegative chain under any beta divergence, with passes over the rows only.
 
-For rows that are read, or on a cluster, or of a loss without coordinate steps. A pass moves the codes with the factors
-that it is given, measures the loss there, and sums up what the factors need. Under the Kullback-Leibler divergence
-these sums move all factors by one step of expectation-maximization, so that a sweep is one pass whatever the depth.
-Under the others they move one factor, by the multiplicative update, and a sweep makes a pass for each layer. The loss
-of factors that have just moved is known after the next pass only: a state has the factors that its loss belongs to, and
-beside them those that the next sweep sets out from.
+It is used for rows in files or on a cluster, and for losses without coordinate steps. A pass updates the codes for
+given factors, measures the loss, and computes the sums for the factors. For the Kullback-Leibler divergence these sums
+update all factors by one step of expectation-maximization, so that a sweep is one pass at any depth. For other
+divergences they update one factor by the multiplicative update, and a sweep makes a pass for each layer. The loss of
+the updated factors is known only after the next pass; therefore a state contains the factors at which its loss was
+measured, and the factors of the next sweep.
 """
 
 import math
@@ -30,14 +30,14 @@ from deepnmf.solvers.divergence_steps import (
 )
 from deepnmf.solvers.expected_counts import Counts, Ratios, expect, multiplied
 
-BOLD = 1.0  # the exponent that never rises is smaller below β = 1 and above β = 2, and takes twice as many sweeps
+BOLD = 1.0  # below β = 1 and above β = 2, the exponent that always descends is smaller and needs twice as many sweeps
 
 
 class Pass(NamedTuple):
-    """What a pass has found: new codes, the loss there, sums for the factors, and how far codes were from optimal."""
+    """The result of a pass: new codes, their loss, sums for the factors, and how far codes were from optimal."""
 
     codes: Array
-    plain_codes: Array | None  # before they were extrapolated, if they were
+    plain_codes: Array | None  # before the extrapolation, if there was one
     loss: float
     sums: Counts | Ratios
     optimality: float
@@ -45,16 +45,16 @@ class Pass(NamedTuple):
 
 @dataclass
 class PassSweeps:
-    """Sweeps over rows wherever they are, under any beta divergence.
+    """Sweeps over rows of any engine, under any beta divergence.
 
-    Multiplicative steps never leave 0, so that zeros of a start are raised and extrapolation goes by ratios.
+    Multiplicative steps never leave 0; therefore zeros of the initialization are raised, and extrapolation uses ratios.
     """
 
     engine: Engine
     divergence: Divergence
     penalty: ElasticNet = FREE
-    multiplies: bool = False  # whether counts are fitted by multiplicative updates too, without extrapolation
-    _constant: float = 0.0  # what fits lack of the divergence, found by a start
+    multiplies: bool = False  # whether counts are also fitted by multiplicative updates, without extrapolation
+    _constant: float = 0.0  # the part of the divergence that does not depend on the model, computed by `start`
 
     def start(self, codes: Array, chain: Chain, refined: bool = False) -> DivergenceState:
         """Begin at codes and factors, whose zeros are raised a little."""
@@ -65,7 +65,7 @@ class PassSweeps:
         return DivergenceState(self.engine.as_rows(codes), chain, n_passes=n_passes, bold=bold and not self.multiplies)
 
     def advance(self, state: DivergenceState) -> DivergenceState:
-        """Make one sweep; one that rose is taken back."""
+        """Make one sweep; a sweep that raises the loss is undone."""
         chain, codes, before, optimality = state.departure, state.codes, state.plain_codes, 0.0
         layers = [None] if self._counts else list(range(chain.depth))
         for layer in layers:
@@ -90,12 +90,12 @@ class PassSweeps:
         )
 
     def settled(self, state: DivergenceState) -> DivergenceState:
-        """The state itself: its codes have just moved with its factors."""
+        """Return the state itself, whose codes match its factors."""
         return state
 
     @property
     def _counts(self) -> bool:
-        """Whether one pass moves all factors, by expected counts."""
+        """Whether one pass updates all factors, by expected counts."""
         return self.divergence.is_kl and not self.multiplies
 
     def _ahead(self, chain: Chain, state: DivergenceState) -> Chain | None:
@@ -109,7 +109,7 @@ class PassSweeps:
             return expect(chain, sums, self.penalty)
         lowest = layer or 0
         chain, optimality = multiplied(chain, lowest, sums, self.divergence, self.penalty, BOLD if bold else None)
-        if self.multiplies and self.divergence.beta <= 1:  # as in scikit-learn, what is all but 0 is 0
+        if self.multiplies and self.divergence.beta <= 1:  # as in scikit-learn, tiny entries are set to 0
             Z = chain.factors[lowest]
             chain = chain.with_factor(lowest, np.where(np.finfo(np.float64).eps > Z, 0, Z))
         return chain, optimality

@@ -1,4 +1,4 @@
-"""Layer by layer: each a shallow fit of the codes below."""
+"""Layer-wise pre-training: each layer is a shallow fit of the codes below."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from deepnmf.solvers.starts import nonnegative_start
 from deepnmf.solvers.steps import HALS, Solver
 
 FILLED_SWEEPS, TRIAL_SWEEPS = 5, 10
-WELL_WITHIN = 0.8  # of what a bounded activation reaches: beyond, it is too flat to learn
+WELL_WITHIN = 0.8  # of the bound of an activation: beyond, it is too flat to learn
 
 Start = Callable[[Engine, int], tuple[Array, Array]]
 """``start(engine, rank) -> (codes, factor)`` for one layer."""
@@ -26,7 +26,7 @@ Start = Callable[[Engine, int], tuple[Array, Array]]
 
 @dataclass(frozen=True)
 class LayerwisePlan:
-    """What the layers of a pre-training share."""
+    """The common settings of the layers of a pre-training."""
 
     start: Start
     solver: Solver
@@ -40,7 +40,7 @@ class LayerwisePlan:
 
     @classmethod
     def of_nonnegative_layers(cls, init: str, rng: RandomState, max_iter: int, tol: float, run: Run) -> "LayerwisePlan":
-        """Plain NMF, layer by layer."""
+        """Return the plan of NMF layer by layer."""
         return cls(partial(nonnegative_start, init=init, rng=rng), HALS(), max_iter, tol, True, run)
 
     def fit_layer(
@@ -53,7 +53,7 @@ class LayerwisePlan:
         begun: Array | None = None,
         fixed: FixedEntries | None = None,
     ) -> tuple[Array, Array, History]:
-        """Fit one layer, from a factor that was begun where there is one: its codes, its factor and how it went."""
+        """Fit one layer, from the factor `begun` if there is one; return its codes, its factor and its history."""
         descent = self.loss.descent(engine, objective, self.solver)
         if begun is not None:
             chain = Chain.of([begun], [theta], self.nonnegative, fixed)
@@ -78,26 +78,26 @@ class LayerwisePlan:
         return state.codes, state.chain.factors[0], history
 
     def started(self, engine: Engine, rank: int, fixed: FixedEntries | None) -> tuple[Array, Array]:
-        """Codes and factor to begin with, around components that are fixed."""
+        """Return initial codes and factor, with fixed components inserted."""
         codes, Z = self.start(engine, rank)
         return (codes, Z) if fixed is None else start_around(fixed, codes, Z)
 
     def from_best_of(self, starts: Sequence[Start], engine: Engine, rank: int, number: int) -> "LayerwisePlan":
-        """The plan for a layer from that of several starts whose loss is the lowest after a few sweeps."""
+        """Return the plan for a layer with the start that has the lowest loss after a few sweeps."""
         trial = replace(self, max_iter=TRIAL_SWEEPS)
         ends = [replace(trial, start=start).fit_layer(engine, rank, 0.0, Objective(), number) for start in starts]
         codes, Z, _ = min(ends, key=_last_loss)
         return replace(self, start=lambda *_: (codes, Z))
 
     def encoded(self, rows: Engine, Z: Array, theta: float, objective: Objective) -> Array:
-        """The best codes of a layer whose factor is known."""
+        """Return the best codes of a layer with a known factor."""
         chain = Chain.of([Z], [theta])
         return self.loss.encode(rows, chain.decoder(), objective.code_penalty(chain))
 
     def _begun_on_filled_rows(
         self, filled: Engine, rank: int, theta: float, objective: Objective, fixed: FixedEntries | None
     ) -> tuple[Array, Chain]:
-        """The start for rows with holes, and a few sweeps: otherwise what it has in the holes would be believed."""
+        """Return the start for rows with missing entries, after a few sweeps, so that filled-in values can change."""
         codes, Z = self.started(filled, rank, fixed)
         chain = Chain.of([Z], [theta], self.nonnegative, fixed)
         descent = self.loss.descent(filled, objective, self.solver)
@@ -113,14 +113,14 @@ class LayerwisePlan:
 
 
 def _last_loss(end: tuple[Array, Array, History]) -> tuple[float, ...]:
-    """Nothing, if the fit has been interrupted before."""
+    """Return the last loss; an empty tuple if the fit was interrupted before the first sweep."""
     return end[2].losses[-1:]
 
 
 @dataclass(frozen=True)
 class Stack:
-    """Layers fitted one upon the other: factors Z_1..Z_k, codes on top, how the last layer went, and whether
-    any of them was cut short by its maximum of sweeps.
+    """Layers fitted one after the other: factors Z_1..Z_k, codes of the top layer, the history of the last layer, and
+    whether any layer reached its maximum number of sweeps.
     """
 
     factors: tuple[Array, ...]
@@ -141,12 +141,12 @@ def pretrain(
     activation: Activation | None = None,
     fixed: FixedEntries | None = None,
 ) -> Stack:
-    """Fit the layers in turn; those whose factor is given are not trained, those begun go on from theirs.
+    """Fit the layers in turn; given factors are not trained, and `begun` factors are the start of their layers.
 
-    What feeds a layer is the codes below, each in units of what it adds to the data, so that
-    errors count there as they do in the data; the factor found for it is brought back to the chain's own scale.
-    An activation f lies between the codes as the chain has them: f⁻¹ of them feeds the next layer, and the layer
-    below is brought into the scale for it first. Entries of Z_1 may be fixed.
+    The data of a layer are the codes below, each in units of its contribution to the data, so that errors have the same
+    weight as in the data; the resulting factor is converted back to the scale of the chain. With an activation f, the
+    data of the next layer are f⁻¹ of the codes, after the layer below is scaled so that f⁻¹ exists. Entries of Z_1 may
+    be fixed.
     """
     rows, factors = engine, []
     scale = np.ones(1)
@@ -174,7 +174,7 @@ def pretrain(
 
 
 def _scaled_for(activation: Activation, codes: Array, Z: Array) -> tuple[Array, Array]:
-    """The same layer with unit features, or with codes that a bounded activation can reach."""
+    """Scale a layer to unit features, or to codes within the bound of the activation."""
     scale = inverse_norms(Z)
     if np.isfinite(activation.ceiling):
         largest = codes.max(axis=0)

@@ -1,4 +1,4 @@
-"""What every problem of a model is given and what its fit returns."""
+"""The interface of problems: their parameters, the start of a fit, and its result."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -15,21 +15,21 @@ from deepnmf.solvers.loop import History, Run
 
 
 class Learned(Protocol):
-    """What a fit has learned. It encodes rows and decodes codes."""
+    """The learned part of a model, which encodes rows and decodes codes."""
 
     @property
     def factors(self) -> Sequence[Array]:
-        """Z_1..Z_m as they are handed out."""
+        """Z_1..Z_m in their final scale."""
         ...
 
     @property
     def unit(self) -> float:
-        """What the data were divided by in the fit."""
+        """The divisor of the data in the fit."""
         ...
 
     @property
     def divergence(self) -> Divergence:
-        """What the fit has minimized beside its penalties."""
+        """The divergence that the fit minimized, without penalties."""
         ...
 
     def features(self) -> list[Array]:
@@ -37,15 +37,15 @@ class Learned(Protocol):
         ...
 
     def encode(self, engine: Engine, layer: int) -> Array:
-        """Codes of the engine's rows at a layer, with the factors fixed."""
+        """Codes of the rows of an engine at a layer, with the factors fixed."""
         ...
 
     def encode_layers(self, engine: Engine) -> list[Array]:
-        """Codes of the engine's rows at every layer, the lowest first."""
+        """Codes of the rows of an engine at every layer, the lowest first."""
         ...
 
     def decode(self, H: Array, layer: int) -> Array:
-        """Data that codes of a layer stand for."""
+        """Reconstruct data from codes of a layer."""
         ...
 
     def residual(self, engine: Engine, codes: Array, layer: int) -> float:
@@ -57,15 +57,15 @@ class Learned(Protocol):
         ...
 
     def best_error(self, engine: Engine, layer: int) -> float:
-        """The error that the features of a layer leave with their best codes, without penalties."""
+        """The error of the features of a layer with their best codes, without penalties."""
         ...
 
     def part_norms(self, layer: int) -> Array:
-        """The norms of what codes of a layer of size 1 add to the data, in the scale of the factor above."""
+        """The norms of the contributions of unit codes of a layer, in the scale of the factor above."""
         ...
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
-        """What a file must hold: a description, and lists of arrays."""
+        """Return the content of a model file: a description, and lists of arrays."""
         ...
 
 
@@ -78,24 +78,24 @@ class Fit:
     error: float  # ‖X - X̂‖_F
     history: History
     certificate: float | None = None
-    memory: Any = None  # what later batches go on from
+    memory: Any = None  # the statistics from which later batches continue
 
 
 @dataclass(frozen=True)
 class Start:
-    """What a fit begins from where that is not left to `init`: given factors and codes, or the fit before."""
+    """The start of a fit other than `init`: given factors and codes, or the previous fit."""
 
     factors: Sequence[Array] = ()  # Z_1..Z_k
     codes: Array | None = None
-    before: Any = None  # what the fit before has learned
+    before: Any = None  # the learned part of the previous fit
 
     @property
     def warm(self) -> bool:
-        """Whether the fit goes on from the one before."""
+        """Whether the fit continues from the previous one."""
         return self.before is not None
 
     def check(self, X: Matrix, sizes: tuple[int, ...], problem: "Problem", whom: str) -> None:
-        """Refuse a start that is missing, cannot be made for this X, or does not fit the layers."""
+        """Refuse a start that is missing, that is impossible for this X, or whose shapes do not match the layers."""
         if self.warm:
             return check_warm_start(self.before.factors, factor_shapes(X.shape[1], sizes))
         check_start(problem.init, self.factors, X.shape, sizes, whom, problem.nonnegative)
@@ -106,41 +106,41 @@ class Start:
 
 @dataclass(frozen=True)
 class Layerwise:
-    """Pre-training: each layer is fitted to the codes of the layer below, with the graphs that are on it."""
+    """Pre-training: each layer is fitted to the codes of the layer below, with the graphs of the layer."""
 
     max_iter: int
     tol: float
 
 
 class BoundProblem(ABC):
-    """A problem once the data are known."""
+    """A problem for given data."""
 
     @abstractmethod
     def fit(self, engine: Engine, start: Start, run: Run) -> Fit:
-        """Fit it."""
+        """Fit the problem."""
 
     def learn_batch(self, engine: Engine, before: Any, codes: Array, memory: Any) -> Fit:
-        """Learn from one batch of rows after others; `codes` are those of the batch before."""
-        raise TypeError(f"{type(self).__name__} does not learn in batches.")
+        """Learn from a further batch of rows; `codes` are those of the previous batch."""
+        raise TypeError(f"{type(self).__name__} does not support learning in batches.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Problem(ABC):
-    """What a model fits, by its parameters alone. It answers what data the model takes before there are any.
+    """The problem that a model solves. It depends on the parameters only, so that capabilities are known without data.
 
     Parameters
     ----------
     nonnegative : bool
         Whether X must be nonnegative.
     init : str or None
-        How a layer starts.
+        The initialization of a layer.
     random_state : int, RandomState or None
     pretraining : Layerwise
-        Without sweeps, a fit starts from `init` alone.
+        With 0 sweeps, a fit starts from `init` directly.
     max_iter, tol : int and float
-        Of the fine-tuning: at most so many sweeps, until one lowers the loss by less than this part of itself.
+        Of the fine-tuning: the maximum number of sweeps, and the relative decrease of the loss at which they stop.
     output_layer : int
-        The layer whose codes `transform` gives.
+        The layer whose codes `transform` returns.
     keep_codes : {"top", "all"}
         Which codes of the training rows are kept.
     """
@@ -161,7 +161,7 @@ class Problem(ABC):
 
     @property
     def masks_nan(self) -> bool:
-        """Whether entries of X may be missing or weighed."""
+        """Whether entries of X may be missing or weighted."""
         return False
 
     @property
@@ -171,37 +171,37 @@ class Problem(ABC):
 
     @property
     def streams(self) -> bool:
-        """Whether rows that are not in memory will do."""
+        """Whether rows may be outside of memory."""
         return True
 
     @property
     def distributes(self) -> bool:
-        """Whether rows of a dask array will do."""
+        """Whether X may be a dask array."""
         return False
 
     @property
     def learns_in_batches(self) -> bool:
-        """Whether the factors can be learned from one batch of rows after the other."""
+        """Whether the factors can be learned in batches of rows."""
         return False
 
     @property
     def memory(self) -> Any:
-        """The class of what later batches need to know of earlier ones."""
+        """The class of the statistics for learning in batches."""
         return None
 
     @property
     def fixes_components(self) -> bool:
-        """Whether components may be given that stay as they are."""
+        """Whether components may be fixed."""
         return False
 
     @property
     def guides_components(self) -> bool:
-        """Whether features may be pulled towards targets."""
+        """Whether features may have targets."""
         return False
 
     def n_components(self, n_features: int) -> tuple[int, ...]:
-        """The numbers of components of the layers, where some may be given."""
-        raise TypeError(f"{type(self).__name__} has no components that may be given.")
+        """The numbers of components of the layers, if components may be fixed or guided."""
+        raise TypeError(f"{type(self).__name__} supports neither fixed nor guided components.")
 
     @property
     def projects(self) -> bool:
@@ -210,26 +210,26 @@ class Problem(ABC):
 
     @property
     def has_units(self) -> bool:
-        """Whether data in other units have the same model in other units."""
+        """Whether a change of the units of the data only changes the units of the model."""
         return True
 
     @property
     def degree(self) -> float:
-        """That of the loss: it changes by this power of the units; 2 for squared error."""
+        """The degree of the loss, which is proportional to this power of the units; 2 for squared error."""
         return 2.0
 
     @abstractmethod
     def check(self, X: Matrix, start: Start, whom: str) -> None:
-        """Refuse parameters and starts that do not fit the data."""
+        """Refuse parameters and starts that do not match the data."""
 
     @abstractmethod
     def bind(self, engine: Engine, known: Known, start: Start) -> BoundProblem:
-        """Resolve what depends on the data: sizes, weights in their units, graphs, labels."""
+        """Resolve everything that depends on the data: sizes, weights in their units, graphs, labels."""
 
     @abstractmethod
     def layout(self, n_features: int, description: dict[str, Any], arrays: Arrays, n_samples: int) -> Layout:
-        """What the arrays of a file must be like, which may say anything."""
+        """Return the expected layout of the arrays in a file, which is not trusted."""
 
     @abstractmethod
     def restored(self, description: dict[str, Any], arrays: Arrays, codes: Array) -> Learned:
-        """What was learned, from what its `state` gave."""
+        """Restore the learned part from the output of its `state`."""

@@ -1,4 +1,4 @@
-"""From codes to labels: linear scores, one a class."""
+"""Readouts of labels from codes: linear scores, one per class."""
 
 from dataclasses import dataclass
 
@@ -11,19 +11,19 @@ from deepnmf.arrays import Array
 
 @dataclass(frozen=True)
 class Readout:
-    """scores = H B + b, the largest one wins."""
+    """scores = H B + b; the class with the largest score is predicted."""
 
     weights: Array
     intercept: Array
 
     @classmethod
     def of_head(cls, head: Array) -> "Readout":
-        """Scores are H B, least-squares estimates of the one-hot labels."""
+        """Return the readout with scores H B, least-squares estimates of the one-hot labels."""
         return cls(head, np.zeros(head.shape[1]))
 
     @classmethod
     def logistic(cls, H: Array, index: Array, n_classes: int) -> "Readout":
-        """Scores are log-odds, by a ridge-penalized logistic regression on codes in units of their root mean square."""
+        """Return a readout by ridge-penalized logistic regression on codes in units of their root mean square."""
         if n_classes < 2:
             return cls.of_head(np.zeros((H.shape[1], n_classes)))
         scale = float(np.sqrt(np.mean(np.square(H, dtype=np.float64)))) or 1.0
@@ -34,7 +34,7 @@ class Readout:
         return cls(weights, intercept)
 
     def scores(self, H: Array) -> Array:
-        """One row a sample, one column a class."""
+        """The scores, one row per sample and one column per class."""
         return H @ self.weights + self.intercept
 
     def winners(self, H: Array) -> Array:

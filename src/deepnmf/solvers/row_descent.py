@@ -1,4 +1,4 @@
-"""Nonnegative codes of a problem that is not quadratic, each row by spectral projected gradient steps of its own."""
+"""Nonnegative codes of a problem that is not quadratic, by spectral projected gradient steps for each row."""
 
 from typing import NamedTuple
 
@@ -8,32 +8,32 @@ from deepnmf.arrays import Array
 from deepnmf.objective import ActivatedRows
 from deepnmf.solvers.steps import projected_gradient
 
-SUFFICIENT = 1e-4  # of what the gradient promises (Armijo)
-NEGLIGIBLE = 1e-12  # of a row's value: steps that promise less would only drift where an activation is flat
+SUFFICIENT = 1e-4  # of the decrease predicted by the gradient (Armijo)
+NEGLIGIBLE = 1e-12  # of the value of a row: steps with a smaller predicted decrease only drift on a flat activation
 SHRINK, LONGEST_STRIDE = 0.25, 10.0
 
 
 class Rows(NamedTuple):
-    """Codes, the sizes of their next steps, and what they may still gain: one row a sample."""
+    """Codes, their next step sizes, and their predicted decrease, one row per sample."""
 
     codes: Array
     sizes: Array
-    promise: Array  # relative to the row's value
+    promise: Array  # the predicted decrease, relative to the value of the row
 
 
-@np.errstate(over="ignore", invalid="ignore")  # what curves beyond all numbers stays where it is
+@np.errstate(over="ignore", invalid="ignore")  # rows with infinite curvature are not updated
 def first_step_sizes(problem: ActivatedRows, H: Array) -> Array:
-    """One step size a row, of the order of one over its curvature; only the first steps hang on it."""
+    """Return one step size per row, of the order of the inverse curvature; only the first steps depend on it."""
     total = problem.curvature(H).sum(axis=1)
     return np.divide(1, total, out=np.ones_like(total), where=total > np.finfo(total.dtype).tiny)
 
 
-@np.errstate(over="ignore", invalid="ignore")  # a step too far is not taken
+@np.errstate(over="ignore", invalid="ignore")  # a step that is too long is rejected
 def descend_rows(problem: ActivatedRows, H: Array, F: Array, sizes: Array, n_steps: int) -> Rows:
-    """Lower every row's value, never raising one.
+    """Lower the value of every row; no row is ever raised.
 
-    A step that does not lower its row enough is not taken and the next one is shorter; after one that does,
-    the size is Barzilai and Borwein's, ‖Δh‖²/<Δh, Δg>: most of an accelerated method's speed at no memory.
+    A step that does not lower its row enough is rejected, and the next one is shorter; after a successful step, the
+    size is that of Barzilai and Borwein, ‖Δh‖²/<Δh, Δg>, which is nearly as fast as acceleration without its memory.
     """
     values, gradient = problem.evaluate(H, F)
     for _ in range(n_steps):

@@ -1,4 +1,4 @@
-"""The fit of a first layer to rows that an engine passes over, complete or with holes."""
+"""The fit of a first layer to the rows of an engine, complete or with missing entries."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from deepnmf.solvers.statistics import statistics
 
 
 def rows_input(engine: Engine) -> Input:
-    """½‖W∘(X - H Z)‖², W the mask of what was observed."""
+    """½‖W∘(X - H Z)‖² with the mask W of observed entries."""
     return CompleteRows(engine) if engine.is_complete else HoledRows(engine)
 
 
@@ -32,7 +32,7 @@ class CompleteRows:
 
 @dataclass(frozen=True)
 class HoledRows:
-    """½‖W∘(X - H Z)‖²: a pass over X for each value and each gradient, H Z formed a block at a time."""
+    """½‖W∘(X - H Z)‖², with a pass over X for each value and each gradient, in which H Z is formed block by block."""
 
     engine: Engine
 

@@ -1,4 +1,4 @@
-"""Sweeps of NMF on few rows, each in one compiled call."""
+"""Sweeps of NMF on small data, each in one compiled call."""
 
 from dataclasses import dataclass
 

@@ -1,7 +1,7 @@
 """Initial codes and factors of one layer.
 
-Random numbers are drawn for features alone, and a row's codes are made of them and of the row: a row has the same start
-wherever it stands among the others.
+Random numbers are drawn for features only; the codes of a row are computed from them and the row, so that a row has the
+same initial codes at any position in X.
 """
 
 from collections.abc import Callable
@@ -19,17 +19,17 @@ from deepnmf.solvers.least_squares import least_change
 from deepnmf.solvers.statistics import statistics
 from deepnmf.solvers.svd import truncated_svd
 
-NNDSVD_POWER_STEPS, STEADY = 7, 0.01  # from rougher vectors, text ends in poorer minima
-ROUNDING = 1e-14  # of the largest code: the row that a column is raised by has none, and activations have roots
-STEEPEST = 1e6  # a shift beyond this makes all code columns parallel in double precision
-BEYOND_THE_RANK = 1e-7  # of the largest singular value: what is smaller is rounding of XᵀX
-UNSHOWN = 1e-13  # of the largest eigenvalue of HᵀH, and of the largest entry of a factor: what is smaller is rounding
-SAME = 1e-12  # of the mean square of the rows: those that differ by less are taken for equal
-TURNS = 20  # radians, of the phase of a random code over the spread of the rows
+NNDSVD_POWER_STEPS, STEADY = 7, 0.01  # with less accurate vectors, fits of text end in poorer minima
+ROUNDING = 1e-14  # of the largest code: smaller codes are rounding errors, and activations may have roots
+STEEPEST = 1e6  # a larger shift makes all code columns parallel in double precision
+BEYOND_THE_RANK = 1e-7  # of the largest singular value: smaller ones are rounding errors of XᵀX
+UNSHOWN = 1e-13  # of the largest eigenvalue of HᵀH, and of the largest entry of a factor: less is rounding error
+SAME = 1e-12  # of the mean square of the rows: rows that differ by less are considered equal
+TURNS = 20  # radians: the phase range of a random code over the spread of the rows
 
 
 def nonnegative_start(engine: Engine, rank: int, init: str, rng: np.random.RandomState) -> tuple[Array, Array]:
-    """Codes and factor >= 0: random, or NNDSVD (Boutsidis & Gallopoulos, 2008) as far as the rank goes."""
+    """Return codes and factor >= 0: random, or NNDSVD (Boutsidis & Gallopoulos, 2008) up to the rank."""
     if init == "random":
         return _random(engine, rank, rng)
     triplets = truncated_svd(engine, rank, rng, power_steps=NNDSVD_POWER_STEPS, steady=STEADY)
@@ -55,7 +55,7 @@ def _random(engine: Engine, rank: int, rng: np.random.RandomState) -> tuple[Arra
 def random_codes(engine: Engine, rank: int, rng: np.random.RandomState) -> Array:
     """|cos(x R + φ)| for each row x, of unit root mean square: random features (Rahimi & Recht, 2007).
 
-    They turn so fast that rows which are not all but equal have unrelated codes, as if codes were drawn row by row.
+    They oscillate so fast that rows that are not nearly equal have unrelated codes, as if codes were drawn row by row.
     """
     directions = rng.standard_normal((rank, engine.n_features))
     phases = 2 * np.pi * rng.random_sample(rank)
@@ -64,7 +64,7 @@ def random_codes(engine: Engine, rank: int, rng: np.random.RandomState) -> Array
 
 
 def _row_spread(engine: Engine) -> float:
-    """The root mean square of how far rows are from their mean, as far as rounding lets it be told."""
+    """The root mean square distance of rows from their mean; 0 if it is only rounding error."""
     sums, weights = engine.column_sums()
     n_rows = weights.max()
     square = engine.measured.sqnorm / n_rows
@@ -72,7 +72,7 @@ def _row_spread(engine: Engine) -> float:
 
 
 def _within_rank(U: Array, s: Array, Vt: Array) -> tuple[Array, Array, Array]:
-    """Singular triplets as far as the rank of X goes; vectors beyond are arbitrary."""
+    """Singular triplets up to the rank of X; vectors beyond are arbitrary."""
     found = max(1, np.count_nonzero(s > BEYOND_THE_RANK * s[0]))
     return U[:, :found], s[:found], Vt[:found]
 
@@ -97,17 +97,17 @@ def _norm(u: Array, row_weights: Array | None) -> float:
 
 @dataclass(frozen=True)
 class BalancedStart:
-    """A start for the Kullback-Leibler divergence, from rows divided by the root of their sum.
+    """An initialization for the Kullback-Leibler divergence, from rows divided by the root of their sum.
 
-    Under this divergence deviations grow with the root of what is expected. In the singular vectors of the rows as they
-    are, those with large sums count too much.
+    For this divergence, deviations are proportional to the root of the expected values. In the singular vectors of the
+    original rows, rows with large sums would have too much weight.
 
     Parameters
     ----------
     start : function
-        Makes codes and factor of the divided rows.
+        Returns codes and factor for the divided rows.
     rows : array
-        The rows that the layer is fitted to.
+        The rows to which the layer is fitted.
     """
 
     start: Callable[[Engine, int], tuple[Array, Array]]
@@ -130,7 +130,7 @@ def _multiplied(X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...],
 
 
 def free_start(engine: Engine, rank: int, init: str, rng: np.random.RandomState) -> tuple[Array, Array]:
-    """Codes >= 0 and a free factor: random, with the truncated-SVD error, or the centers of clusters."""
+    """Return codes >= 0 and a factor of any sign: random, with the error of the truncated SVD, or cluster centers."""
     if init == "kmeans":
         return _kmeans_start(engine, rank, rng)
     codes = random_codes(engine, rank, rng) if init == "random" else _svd_codes(engine, rank, rng)
@@ -139,16 +139,16 @@ def free_start(engine: Engine, rank: int, init: str, rng: np.random.RandomState)
 
 
 def _kmeans_start(engine: Engine, rank: int, rng: np.random.RandomState) -> tuple[Array, Array]:
-    """Centers of clusters as features, and the nonnegative codes that fit best (Ding, Li & Jordan, 2010)."""
+    """Return cluster centers as features, and the best nonnegative codes (Ding, Li & Jordan, 2010)."""
     centers = kmeans_centers(engine, rank, rng)
     return encode_rows(engine, centers, CodePenalty(np.zeros((rank, rank)))), centers
 
 
 def _svd_codes(engine: Engine, rank: int, rng: np.random.RandomState) -> Array:
-    """Nonnegative codes that span the leading left singular vectors (Gillis & Kumar, 2015).
+    """Return nonnegative codes that span the leading left singular vectors (Gillis & Kumar, 2015).
 
-    The leading left vector of a connected nonnegative X is positive, and enough of it makes the others
-    nonnegative within the same span. Elsewhere the constant column does it, at the price of one rank.
+    The leading left vector of a connected nonnegative X is positive, and adding enough of it makes the other vectors
+    nonnegative within the same span. For other X, the constant column is added, at the cost of one rank.
     """
     U, _, _ = _within_rank(*truncated_svd(engine, rank, rng))
     size = engine.total_weight**-0.5  # of a column of ones with unit norm
@@ -159,7 +159,7 @@ def _svd_codes(engine: Engine, rank: int, rng: np.random.RandomState) -> Array:
 
 
 def _lifted(U: Array, counting: Array, size: float) -> Array:
-    """Nonnegative columns of the span of U; rows that do not count are only cut at 0."""
+    """Return nonnegative columns in the span of U; rows without weight are only clipped at 0."""
     lead = U[:, 0] if U[counting, 0].sum() >= 0 else -U[:, 0]
     positive = (lead > 0) & counting
     others = U[:, 1:]
@@ -180,9 +180,9 @@ def _above_minima(U: Array, counting: Array, size: float) -> Array:
 
 
 def regress(engine: Engine, codes: Array) -> Array:
-    """The factor that fits best for given codes, lstsq(H, X).
+    """Return the best factor for given codes, lstsq(H, X).
 
-    Where other features fit X exactly, rounding is left of a feature, and codes would be divided by it.
+    If other features fit X exactly, the remaining ones are rounding errors, by which codes must not be divided.
     """
     stats = statistics(engine, codes)
     Z = linalg.lstsq(stats.K, stats.M, UNSHOWN, lapack_driver="gelsy", check_finite=False)[0]
@@ -190,9 +190,9 @@ def regress(engine: Engine, codes: Array) -> Array:
 
 
 def refitted(engine: Engine, codes: Array, chain: Chain) -> Chain:
-    """The free chain nearest to the given one that fits best for given codes.
+    """Return the best chain without sign constraint for given codes that is nearest to the given one.
 
-    A sweep begins with the codes: factors that do not belong to them would undo them.
+    A sweep begins with the codes, so that factors that do not match the codes would destroy them.
     """
     stats = statistics(engine, codes)
     for layer in range(chain.depth):

@@ -1,6 +1,6 @@
-"""What factors need to know of X and the codes: HᵀDX, HᵀDH and HᵀD1, which add up over blocks of rows.
+"""The statistics of X and the codes for the factors: HᵀDX, HᵀDH and HᵀD1, which are sums over blocks of rows.
 
-D are the weights of rows, where there are some.
+D contains the weights of rows, if there are any.
 """
 
 from dataclasses import dataclass
@@ -15,26 +15,26 @@ from deepnmf.solvers.steps import squared_violation
 
 
 def statistics(engine: Engine, codes: Array) -> Statistics:
-    """The statistics of given codes in one pass, HᵀH in double precision: factors may be solved for from it at once."""
+    """Return the statistics of given codes by one pass, with HᵀH in double precision for exact solutions of factors."""
     _, (M, K, code_sums) = engine.sweep((codes,), _in_double)
     return Statistics(M, K, code_sums, engine.sqnorm)
 
 
 def coupled_statistics(engine: Engine, codes: Array, graphs: Graphs) -> Statistics:
-    """The statistics of given codes in one pass, and HᵀLH of each graph from its product LH with them."""
+    """Return the statistics of given codes by one pass, and HᵀLH of each graph from its product LH."""
     _, (M, K, code_sums, *joint) = engine.sweep((codes, *graphs.products(codes)), _with_couplings)
     return Statistics(M, K, code_sums, engine.sqnorm, graphs.joint(joint))
 
 
 def block_statistics(X_b: Block, H: Array) -> Sums:
-    """HᵀDX, HᵀDH and HᵀD1 of one block of rows."""
+    """Return HᵀDX, HᵀDH and HᵀD1 of one block of rows."""
     weighed = X_b.weighed(H)
     return weighed.T @ X_b, weighed.T @ H, weighed.sum(axis=0, dtype=np.float64)
 
 
 @dataclass(frozen=True)
 class GradientStep:
-    """Statistics of one block of rows, and the gradient of its codes; `rows` are these and what graphs add to it."""
+    """The statistics of one block of rows, and the gradient of its codes, to which graphs may add terms."""
 
     decoder: Array
     gram: Array

@@ -1,6 +1,6 @@
-"""A solver is a step: from a feasible Z, a better one for a quadratic block.
+"""Solvers, which improve a feasible Z for the quadratic problem of a block by a step.
 
-Each sees the quadratic alone, never X, and never ends higher than it began.
+They depend on the quadratic only, not on X, and never raise its value.
 """
 
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from deepnmf.objective import FormedGram, Quadratic
 from deepnmf.objective.quadratic import inner
 
 ROWS_AT_ONCE = 48
-DEAREST = 1e150  # a row that curves this much less than its sum costs is zero, and more would overflow
-FADING = 0.1  # gradient steps end when one moves less than this part of what the first one moved
+DEAREST = 1e150  # largest ratio of the penalty of a row sum to the curvature; beyond, the row is zero
+FADING = 0.1  # gradient steps end when a step is shorter than this fraction of the first one
 
 
 class Moved(NamedTuple):
-    """The new Z, and the squared norm of what kept the old one from being optimal."""
+    """The new Z, and the squared projected gradient at the old one."""
 
     Z: Array
     violation: float
@@ -29,10 +29,10 @@ class Solver(Protocol):
     """One way to lower a nonnegative quadratic."""
 
     extrapolates: bool
-    """Whether momentum across sweeps is sound and pays."""
+    """Whether extrapolation across sweeps is valid and useful."""
 
     needs_positive_start: bool
-    """Whether a zero can never be left."""
+    """Whether entries can never leave zero."""
 
     def step(self, Z: Array, problem: Quadratic, n_inner: int) -> Moved:
         """Lower the problem from Z with at most `n_inner` inner steps; Z itself is not changed."""
@@ -41,7 +41,7 @@ class Solver(Protocol):
 
 @dataclass(frozen=True)
 class HALS:
-    """Coordinate descent, row by row (Cichocki & Zdunek); gradient steps where another Gram joins the columns."""
+    """Coordinate descent, row by row (Cichocki & Zdunek); gradient steps if the columns are coupled."""
 
     extrapolates = True
     needs_positive_start = False
@@ -52,14 +52,14 @@ class HALS:
         if problem.row_sums is not None or not isinstance(problem.left, FormedGram):
             return Moved(*_descend_by_blocks(Z, problem, n_inner))
         gram = _with_ridge(problem.left.matrix, problem.ridge) if problem.ridge else problem.left.matrix
-        columns, violation = descend_rows(Z.T, gram, problem.linear.T, n_inner)  # each column of Z on its own
+        columns, violation = descend_rows(Z.T, gram, problem.linear.T, n_inner)  # each column of Z independently
         return Moved(columns.T, violation)
 
 
 def _descend_by_blocks(Z: Array, problem: Quadratic, n_passes: int) -> tuple[Array, float]:
-    """Make passes over the rows: the new Z, and the squared violation of optimality that the first one saw.
+    """Make passes over the rows; return the new Z, and the squared violation of optimality in the first pass.
 
-    A block of rows is visited at a time: what the others contribute is one product with few rows.
+    Rows are visited in blocks, because the contribution of all other rows to a block is a single small product.
     """
     Z = Z.copy()
     running = problem.left.running_product(Z)
@@ -94,7 +94,7 @@ def visit_rows(V: Array, G: Array, F: Array, row_sums: Array | None = None) -> f
     moved = 0.0
     for k, curvature in enumerate(np.diag(G)):
         if curvature <= 0:
-            if row_sums is not None:  # it adds nothing and still has its price
+            if row_sums is not None:  # the row has no effect on the fit, but is penalized
                 V[k] = 0
             continue
         new = V[k] + (F[k] - G[k] @ V) / curvature
@@ -107,12 +107,12 @@ def visit_rows(V: Array, G: Array, F: Array, row_sums: Array | None = None) -> f
 def shrink_by_sum(target: Array, weight: float) -> Array:
     """Minimize ½‖z - target‖² + ½ weight (Σ z)² over z >= 0, exactly.
 
-    The solution is max(target - weight s, 0) with s its own sum: sort, and find how many stay.
+    The solution is max(target - weight s, 0) with s its own sum: sort, and find the number of positive entries.
     """
     weight = min(weight, DEAREST)
     largest = np.sort(target)[::-1]
     totals, counts = np.cumsum(largest), np.arange(1, len(target) + 1)
-    # target - weight s, written so that nothing large cancels where the weight is large.
+    # target - weight s, written without cancellation for a large weight.
     staying = np.flatnonzero(largest + weight * (counts * largest - totals) > 0)
     if not staying.size:
         return np.zeros_like(target)
@@ -127,7 +127,7 @@ def _with_ridge(gram: Array, ridge: float) -> Array:
 
 @dataclass(frozen=True)
 class AcceleratedGradient:
-    """Nesterov's projected gradient (NeNMF), restarted when it would rise."""
+    """Nesterov's projected gradient (NeNMF), with a restart when the value would rise."""
 
     extrapolates = True
     needs_positive_start = False
@@ -164,7 +164,7 @@ class AcceleratedGradient:
 
 @dataclass(frozen=True)
 class ProjectedGradient:
-    """Projected gradient with an Armijo search (PgNMF; Lin, 2007); the step found serves the next one."""
+    """Projected gradient with an Armijo search (PgNMF; Lin, 2007), which starts from the previous step size."""
 
     extrapolates = False
     needs_positive_start = False
@@ -191,7 +191,7 @@ class ProjectedGradient:
 
 
 def _without_what_only_costs(Z: Array, F: Array) -> Moved:
-    """Nothing curves: what has a price goes to 0, the rest is as good as anything."""
+    """Solve a problem without curvature: penalized entries become 0, the others stay."""
     priced = (F < 0) & (Z > 0)
     return Moved(np.where(priced, 0, Z), float(np.sum(F[priced] ** 2)))
 
@@ -213,7 +213,7 @@ class Multiplicative:
 
     def step(self, Z: Array, problem: Quadratic, n_inner: int) -> Moved:
         if problem.kronecker:
-            raise ValueError('solver="mu" splits gradients by sign, which this penalty does not allow: use another.')
+            raise ValueError('solver="mu" cannot split the gradient of this penalty by sign: use another solver.')
         F = problem.linear
         smallest = np.finfo(Z.dtype).eps * max(float(np.abs(F).max()), np.finfo(Z.dtype).tiny)
         gains, losses = np.maximum(F, 0), np.maximum(-F, 0)
@@ -239,7 +239,7 @@ def _split_signs(problem: Quadratic) -> _Split | None:
     if not isinstance(problem.left, FormedGram) or (problem.left.matrix >= 0).all():
         return None
     if problem.right is not None or problem.ridge or problem.row_sums is not None:
-        raise ValueError('solver="mu" takes entries of both signs in one Gram matrix only: use another solver.')
+        raise ValueError('solver="mu" supports entries of both signs in one Gram matrix only: use another solver.')
     return _Split(np.maximum(problem.left.matrix, 0), np.maximum(-problem.left.matrix, 0))
 
 
@@ -250,7 +250,7 @@ def squared_violation(Z: Array, gradient: Array) -> float:
 
 
 def projected_gradient(Z: Array, gradient: Array) -> Array:
-    """The gradient without what points out of the nonnegative ones: at a zero, only what would raise it counts."""
+    """Return the gradient without the entries that would push a zero below 0."""
     return np.where(Z > 0, gradient, np.minimum(gradient, 0))
 
 

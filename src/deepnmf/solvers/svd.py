@@ -10,19 +10,19 @@ from deepnmf.row_weights import by_roots, column_of, roots
 OVERSAMPLING = 10
 POWER_STEPS = 4
 ROUNDING = 100  # units in the last place of the largest entry
-WIDE = 3  # times narrower than X has rank, a sketch is worth its passes; otherwise the range is taken whole
+WIDE = 3  # a sketch is used only if it is this many times narrower than X; otherwise the range is computed exactly
 
 
 def truncated_svd(
     engine: Engine, rank: int, rng: np.random.RandomState, power_steps: int = POWER_STEPS, steady: float = 0.0
 ) -> tuple[Array, Array, Array]:
-    """The leading singular triplets of X by a randomised range finder, in passes over its rows.
+    """Return the leading singular triplets of X by a randomized range finder, in passes over its rows.
 
-    If rows have weights D, right vectors are eigenvectors of XᵀDX, and UᵀDU = I; rows without weight have X V/s.
+    If rows have weights D, right vectors are eigenvectors of XᵀDX, and UᵀDU = I; rows of weight 0 get X V/s.
 
-    A power step is one pass, Xᵀ(X V) block by block; there are fewer once one changes what is seen of ‖X‖² by no more
-    than `steady` of it. Where X has not many more rows or columns than that, the range is exact: that of the leading
-    eigenvectors of XᵀX where there are more rows, so that no array of all rows is wider than the rank.
+    A power step is one pass, Xᵀ(X V) block by block; they end early when one changes the captured part of ‖X‖² by at
+    most the fraction `steady`. If X has not many more rows or columns than the sketch, the range is exact: with more
+    rows than columns it comes from the leading eigenvectors of XᵀX, so that arrays of all rows are as wide as the rank.
     """
     rank = min(rank, engine.n_samples, engine.n_features)
     width = rank + max(OVERSAMPLING, rank // 10)
@@ -43,7 +43,7 @@ def truncated_svd(
 
 
 def _range(engine: Engine, V: Array, rank: int, power_steps: int, steady: float) -> Array:
-    """An orthonormal basis of what X makes of V, after power steps on it."""
+    """Return an orthonormal basis of X V, after power steps on V."""
     seen = 0.0
     for _ in range(power_steps):
         _, (product,) = engine.sweep((), _PowerStep(V.astype(engine.dtype, copy=False)))
@@ -56,7 +56,7 @@ def _range(engine: Engine, V: Array, rank: int, power_steps: int, steady: float)
 
 @dataclass(frozen=True)
 class _PowerStep:
-    """(XᵀDX V)ᵀ, the share of one block of rows."""
+    """(XᵀDX V)ᵀ of one block of rows."""
 
     V: Array
 
@@ -65,7 +65,7 @@ class _PowerStep:
 
 
 def _right_vectors(engine: Engine, rank: int) -> Array:
-    """The leading eigenvectors of XᵀDX in double precision, as rows, for few columns."""
+    """Return the leading eigenvectors of XᵀDX in double precision, as rows, for few columns."""
     _, (gram,) = engine.sweep((), _block_gram)
     return linalg.eigh(gram, check_finite=False)[1].T[::-1][:rank]
 
@@ -76,15 +76,15 @@ def _block_gram(X_b: Block, _: tuple[Array, ...]) -> tuple[tuple[Array, ...], Su
 
 
 def _orthonormal(matrix: Array) -> tuple[Array, Array]:
-    """An orthonormal basis of the columns, and how much each of them adds to those before."""
+    """Return an orthonormal basis of the columns, and the norm of the new part of each column."""
     Q, R = linalg.qr(matrix, mode="economic", check_finite=False)
     return Q, np.abs(np.diag(R))
 
 
 def _svd_of_wide(B: Array) -> tuple[Array, Array, Array]:
-    """The singular value decomposition of what has few rows, by the eigenvectors of B Bᵀ.
+    """Return the singular value decomposition of a matrix with few rows, by the eigenvectors of B Bᵀ.
 
-    Values below 1e-8 of the largest lose their digits that way: no start needs them.
+    Values below 1e-8 of the largest are inaccurate; no initialization needs them.
     """
     _, U = linalg.eigh((B @ B.T).astype(np.float64, copy=False), check_finite=False)
     U = np.ascontiguousarray(U[:, ::-1])  # before NumPy 2.3 a reversed matrix is multiplied without BLAS
@@ -94,12 +94,12 @@ def _svd_of_wide(B: Array) -> tuple[Array, Array, Array]:
 
 
 def _without_rounding(U: Array) -> Array:
-    """Zeros where only rounding is left, as in rows of zeros: starts tell zeros from other numbers."""
+    """Set rounding errors to zero, as in rows of zeros, because initializations treat zeros differently."""
     return np.where(np.abs(U) > ROUNDING * np.finfo(U.dtype).eps * np.abs(U).max(axis=0), U, 0)
 
 
 def _sign_fixed(U: Array, Vt: Array) -> tuple[Array, Array]:
-    """Signs that do not depend on the sketch: the largest entry of each right vector is positive."""
+    """Choose signs that do not depend on the sketch: the largest entry of each right vector is positive."""
     signs = np.sign(Vt[np.arange(len(Vt)), np.abs(Vt).argmax(axis=1)])
     signs[signs == 0] = 1
     return U * signs.astype(U.dtype), Vt * signs[:, None]

@@ -1,7 +1,7 @@
-"""Early sweeps in single precision: products with X, most of a sweep, then take half the time.
+"""Early sweeps in single precision, in which products with X, the largest part of a sweep, take half the time.
 
-Sums and losses are in double precision all the same, so that rounding is far below what an early sweep gains. The
-sweeps after them are in the precision of the data, and only these can end a fit.
+Sums and losses are in double precision, so that rounding errors are far below the decrease of an early sweep. Later
+sweeps are in the precision of the data, and only these can end a fit.
 """
 
 from dataclasses import dataclass, field, replace
@@ -14,12 +14,12 @@ from deepnmf.solvers.descent import State
 from deepnmf.solvers.small_descent import SmallDescent
 
 SINGLE = np.dtype(np.float32)
-LEAST_LOSS = 1e-3  # of ½‖X‖²: the loss is a difference of such numbers, and below this too few digits are left of it
+LEAST_LOSS = 1e-3  # of ½‖X‖²: the loss is a difference of such numbers, and smaller losses have too few digits
 
 
 @dataclass
 class TwoPrecisions(SmallDescent):
-    """Sweeps on X in single precision, as long as they gain much, then on X as it is."""
+    """Sweeps on X in single precision while they gain much, then in the precision of X."""
 
     _rough: SmallDescent | None = field(default=None, init=False)
 
@@ -41,7 +41,7 @@ class TwoPrecisions(SmallDescent):
         return self.finer(reached) if is_close or reached.exhausted else reached
 
     def finer(self, state: State) -> State:
-        """The state in the precision of the data; the next sweep sets out plainly."""
+        """Return the state in the precision of the data; the next sweep does not extrapolate."""
         if state.codes.dtype == self.engine.dtype:
             return state
         self._rough = None  # and with it the copy of X

@@ -1,9 +1,10 @@
-"""Descent on a two-sided model: one pass over X a sweep.
+"""Descent on a two-sided model, with one pass over X per sweep.
 
-W, S_1 and P, and F where it is the whole basis, are quadratic blocks: coordinate descent. What lies behind g moves by
-scaled projected gradients, Z - ρ Z∘∇/∇⁺ with ∇⁺ the part of the gradient that grows with Z: the multiplicative step
-where ρ = 1. Each row of codes has its own ρ and takes no step that raises its loss, and so does the basis. S^R is
-shared by all rows: it moves before a pass, by the gradient of the last one; a sweep that ends higher is taken back.
+W, S_1 and P, and F if it is the whole basis, are quadratic blocks and are updated by coordinate descent. Variables
+behind g are updated by scaled projected gradients, Z - ρ Z∘∇/∇⁺, where ∇⁺ is the part of the gradient that grows with
+Z; ρ = 1 is the multiplicative step. Each row of codes, and the basis, has its own ρ and makes no step that raises its
+loss. S^R is shared by all rows: it is updated before a pass, by the gradient of the previous pass, and a sweep that
+raises the loss is undone.
 """
 
 from collections.abc import Sequence
@@ -27,13 +28,13 @@ FIRST_RATE = 0.3
 LARGEST_RATE = 2.0
 SMALLEST_RATE = 1e-8
 GROWN, SHRUNK = 1.2, 0.5
-LIFT = 1e-3  # of the row's mean, for entries at 0 to leave it by
-SLACK = 1e-13  # of a row's loss: a rise that is rounding does not decide what a row does next
+LIFT = 1e-3  # of the mean of the row, so that entries can leave 0
+SLACK = 1e-13  # of the loss of a row: a smaller rise is a rounding error
 
 
 @dataclass(frozen=True)
 class Labels:
-    """Y, one-hot with rows of zeros where the label is unknown, and the column Q of known ones."""
+    """One-hot labels Y, with rows of zeros for unknown labels, and the column Q that marks known ones."""
 
     Y: Array
     known: Array
@@ -54,7 +55,7 @@ class Slopes:
 
 @dataclass(frozen=True)
 class TwoSidedState:
-    """Codes and factors of one objective, and how far each dares to step."""
+    """Codes and factors of one objective, and their step lengths."""
 
     codes: Array
     model: TwoSided
@@ -68,7 +69,7 @@ class TwoSidedState:
 
 
 def scaled_step(Z: Array, gradient: Array, pull: Array, rate: Array | float) -> Array:
-    """Z - ρ Z∘∇/∇⁺, cut at 0; entries at 0 count as a little more."""
+    """Z - ρ Z∘∇/∇⁺, clipped at 0; entries at 0 are taken as slightly positive."""
     if not Z.size:
         return Z
     lifted = Z + LIFT * Z.mean(axis=1, keepdims=True)
@@ -81,7 +82,7 @@ def scaled_step(Z: Array, gradient: Array, pull: Array, rate: Array | float) -> 
 
 @dataclass(frozen=True)
 class CodesMoved:
-    """Where the codes of a block of rows have come to, and how far from optimal each row was before its last step."""
+    """The new codes of a block of rows, and how far from optimal each row was before its last step."""
 
     point: Point
     rates: Array
@@ -90,7 +91,7 @@ class CodesMoved:
 
 
 def descend_codes(problem: CodesProblem, codes: Array, rates: Array, rows: Rows, n_steps: int) -> CodesMoved:
-    """Take scaled gradient steps, each row on its own; a row that would rise stays and shortens its step."""
+    """Make scaled gradient steps for each row; a row whose loss would rise stays and shortens its step."""
     moved = CodesMoved(problem.at(codes, rows), rates, np.zeros(len(codes)), np.zeros(len(codes)))
     for _ in range(n_steps):
         moved = _one_step(problem, moved, rows)
@@ -120,7 +121,7 @@ def _squares(rows: Array) -> Array:
 
 @dataclass(frozen=True)
 class CodesPass:
-    """One block of rows: its codes, then its share of the sums."""
+    """The pass over one block of rows: it updates the codes, then computes the sums of the block."""
 
     problem: CodesProblem
 
@@ -183,7 +184,7 @@ class TwoSidedDescent:
         return codes, rates, sums, Slopes(slopes[:depth], slopes[depth:]), relative(violation, size)
 
     def _update_rest(self, model: TwoSided, sums: TwoSidedSums, basis_rate: float) -> tuple[TwoSided, float, float]:
-        """Update W, S_1, the basis and P in turn, from the sums alone."""
+        """Update W, S_1, the basis and P in turn, from the sums."""
         W, shallow = self._coordinate_descent(model.W, sums.shallow_block(model), BLOCK_STEPS)
         model = replace(model, W=W)
         S, middle = self._coordinate_descent(model.S, sums.middle_block(model), BLOCK_STEPS)
@@ -203,7 +204,7 @@ class TwoSidedDescent:
 
 
 def _features_moved(state: TwoSidedState) -> TwoSided:
-    """S^R after a step along the gradients of the last pass."""
+    """Return the model with S^R after a step along the gradients of the previous pass."""
     if state.slopes is None:
         return state.model
     steps = zip(state.model.features.factors, state.slopes.gradients, state.slopes.pulls, strict=True)
@@ -212,7 +213,7 @@ def _features_moved(state: TwoSidedState) -> TwoSided:
 
 
 def _taken_back(state: TwoSidedState) -> TwoSidedState:
-    """Forget a sweep that rose and step shorter; where S^R had not moved, only rounding is left to gain."""
+    """Undo a sweep that raised the loss, and shorten the step; if S^R did not change, only rounding errors are left."""
     rate = SHRUNK * state.feature_rate
     moves = state.slopes is not None and len(state.slopes.gradients) > 0
     return replace(state, feature_rate=rate, exhausted=not moves or rate < SMALLEST_RATE)
@@ -233,7 +234,7 @@ class _BasisPoint:
         return cls(model, pull, inner(0.5 * pull - block.linear, bottom))
 
     def moved(self, block: Quadratic, rate: float) -> "_BasisPoint":
-        """Step along the gradients in F and S^L."""
+        """Make a step along the gradients in F and S^L."""
         basis, trace = self.model.basis, self.model.basis_trace
         pull, slope = (basis.backward(trace, found.T) for found in (self.pull, self.pull - block.linear))
         parts = zip(
@@ -245,7 +246,7 @@ class _BasisPoint:
 
 
 def descend_basis(model: TwoSided, block: Quadratic, rate: float) -> tuple[TwoSided, float]:
-    """Take scaled gradient steps on F and S^L together, none that raises the block."""
+    """Make scaled gradient steps on F and S^L together, without raising the value of the block."""
     point = _BasisPoint.of(model, block)
     for _ in range(BASIS_STEPS):
         trial = point.moved(block, rate)

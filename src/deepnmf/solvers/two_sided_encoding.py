@@ -1,4 +1,4 @@
-"""Codes of rows under a two-sided model with everything else fixed and no labels."""
+"""Codes of rows under a two-sided model, with all factors fixed and without labels."""
 
 from dataclasses import dataclass
 
@@ -16,11 +16,11 @@ TOLERANCE = 1e-6
 
 
 def encode_two_sided(engine: Engine, model: TwoSided, typical: Array) -> Array:
-    """Codes of each row on its own, by scaled gradient steps in double precision.
+    """Return the codes of each row independently, by scaled gradient steps in double precision.
 
-    A row starts at its nonnegative least-squares codes under what unit codes decode to, which is `typical`, and ends
-    once its projected gradient is at most 1e-6 of the gradient at 0, or after 300 steps. Its codes do not depend on the
-    rows it is given with.
+    A row starts at its nonnegative least-squares codes under the reconstructions of unit codes, `typical`, and stops
+    when its projected gradient is at most 1e-6 of the gradient at 0, or after 300 steps. Its codes do not depend on
+    other rows.
     """
     problem = CodesProblem.of(model, 0.0, np.float64)
     (codes,), _ = engine.sweep((), _EncodePass(problem, typical.astype(engine.dtype), typical @ typical.T))
@@ -40,7 +40,7 @@ class _EncodePass:
 
 
 def relaxed(problem: CodesProblem, codes: Array, target: Array) -> Array:
-    """Let unlabeled rows descend from given codes until each has come to rest."""
+    """Descend from given codes of unlabeled rows until each row has converged."""
     codes, rates = codes.copy(), np.full((len(codes), 1), FIRST_RATE)
     awake = np.arange(len(codes))
     for _ in range(MOST_ROUNDS):

@@ -1,4 +1,4 @@
-"""A model that is deep in features and in basis, with a shallow path beside, as a problem."""
+"""The problem of a model that is deep in features and in basis, with a parallel shallow path."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -36,12 +36,12 @@ class LearnedTwoSided:
 
     model: TwoSided
     is_shallow: bool
-    labels: KnownLabels | None = None  # of the training rows, with predicted ones where they were unknown
+    labels: KnownLabels | None = None  # of the training rows, with predictions for unknown labels
     unit: float = 1.0
 
     @property
     def factors(self) -> Sequence[Array]:
-        """S_1 F̂_1, S^R_2, ..., S^R_m; W alone where the model is shallow."""
+        """S_1 F̂_1, S^R_2, ..., S^R_m; only W if the model is shallow."""
         model = self.model
         return [model.W] if self.is_shallow else [model.decoder[: model.n_deep], *model.features.factors]
 
@@ -61,21 +61,21 @@ class LearnedTwoSided:
         return 0 if self.is_shallow else len(self.model.features.factors)
 
     def features(self) -> list[Array]:
-        """What unit codes of every layer decode to."""
+        """The reconstructions of unit codes of every layer."""
         return [self.decode(np.eye(len(Z), dtype=Z.dtype), layer) for layer, Z in enumerate(self.factors)]
 
     @cached_property
     def components(self) -> Array:
-        """What unit codes of the top layer decode to."""
+        """The reconstructions of unit codes of the top layer."""
         return self.features()[-1]
 
     def encode(self, engine: Engine, layer: int) -> Array:
-        """Codes of the engine's rows at a layer, with everything else fixed and no labels."""
+        """Return the codes of the rows at a layer, with all factors fixed and without labels."""
         codes = encode_two_sided(engine, self.model, self.components)
         return codes if layer == self.top else self.with_lower_codes(codes)[layer]
 
     def encode_layers(self, engine: Engine) -> list[Array]:
-        """Codes of the engine's rows at every layer."""
+        """Codes of the rows of an engine at every layer."""
         return self.with_lower_codes(encode_two_sided(engine, self.model, self.components))
 
     def with_lower_codes(self, codes: Array) -> list[Array]:
@@ -83,7 +83,7 @@ class LearnedTwoSided:
         return [codes] if self.is_shallow else self.model.features.trace(codes).values[::-1]
 
     def decode(self, H: Array, layer: int) -> Array:
-        """Data that codes of a layer stand for; those of lower layers through the deep path alone."""
+        """Reconstruct data from codes of a layer; lower layers are decoded by the deep path only."""
         model, E = self.model, self.model.decoder.astype(H.dtype, copy=False)
         if layer == self.top:
             return model.stacked(H) @ E
@@ -104,7 +104,7 @@ class LearnedTwoSided:
         return FROBENIUS.explained(engine, error)
 
     def best_error(self, engine: Engine, layer: int) -> float:
-        """The error that the features of a layer leave with codes of its own; below the top, of the deep path alone."""
+        """The error of a layer with its own codes; below the top layer, only by the deep path."""
         if layer == self.top:
             return self.residual(engine, self.encode(engine, layer), layer)
         below, size = self.model.features, len(self.factors[layer])
@@ -116,7 +116,7 @@ class LearnedTwoSided:
         return self.residual(engine, encoder.encode(engine), layer)
 
     def part_norms(self, layer: int) -> Array:
-        """The norms of what codes of a layer of size 1 add to the data."""
+        """The norms of the contributions of unit codes of a layer."""
         return np.linalg.norm(self.decode(np.eye(len(self.factors[layer])), layer), axis=1)
 
     def scores(self, codes: Array) -> Array:
@@ -124,7 +124,7 @@ class LearnedTwoSided:
         return self.model.stacked(codes) @ self.model.head
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
-        """What a file must hold: a description, and lists of arrays."""
+        """Return the content of a model file: a description, and lists of arrays."""
         model = self.model
         arrays = {
             "feature_factor": [*model.features.factors],
@@ -147,7 +147,7 @@ class TwoSidedProblem(Problem):
     decay, depth : float and int
         r_1 = decay · n_features, r_{l+1} = decay · r_l.
     paths : {"both", "deep", "shallow"}
-        Which of the two terms there are.
+        Which of the two terms the model has.
     activation : str
         g; it is shifted to pass through 0.
     label_weight : float
@@ -166,17 +166,17 @@ class TwoSidedProblem(Problem):
 
     @property
     def is_linear(self) -> bool:
-        """Both sides have an activation."""
+        """False, because both sides have an activation."""
         return False
 
     @property
     def has_units(self) -> bool:
-        """Activations bend what is large otherwise than what is small."""
+        """False, because activations are not homogeneous."""
         return False
 
     @property
     def map(self) -> Activation:
-        """g, shifted so that 0 stands for nothing: on arguments >= 0 some stay above g(0)."""
+        """g, shifted so that g(0) = 0, because some activations are positive at 0."""
         return ACTIVATIONS[self.activation].through_zero()
 
     def layer_sizes(self, n_features: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -200,7 +200,7 @@ class TwoSidedProblem(Problem):
         return factor_shapes(n_features, sizes), list(pairwise((*across, n_features))), W
 
     def check(self, X: Matrix, start: Start, whom: str) -> None:
-        """Refuse sizes or a start that do not fit the data."""
+        """Refuse sizes or a start that do not match the data."""
         sizes, _ = self.layer_sizes(X.shape[1])
         if start.warm:
             before, (layers, basis, W) = start.before, self.shapes(X.shape[1])
@@ -214,7 +214,7 @@ class TwoSidedProblem(Problem):
         return BoundTwoSided(self, sizes, basis_sizes, KnownLabels.of(known.labels, engine.n_samples))
 
     def layout(self, n_features: int, description: dict[str, Any], arrays: Arrays, n_samples: int) -> Layout:
-        """What the arrays of a file must be like, which may say anything."""
+        """Return the expected layout of the arrays in a file, which is not trusted."""
         n_classes = len(restored_classes(description)) if "classes" in description else 0
         layers, (S, *lower, F), W = self.shapes(n_features)
         shapes = {
@@ -226,7 +226,7 @@ class TwoSidedProblem(Problem):
         return layout | {"labels": [Expected((n_samples,), 0, n_classes - 1, "i")] if n_classes else []}
 
     def restored(self, description: dict[str, Any], arrays: Arrays, codes: Array) -> LearnedTwoSided:
-        """What was learned, from what its `state` gave."""
+        """Restore the learned part from the output of its `state`."""
         features, basis = (LayerStack(tuple(arrays[kind]), self.map) for kind in ("feature_factor", "basis_factor"))
         S, F, W, head = arrays["two_sided"]
         labels = None
@@ -238,7 +238,7 @@ class TwoSidedProblem(Problem):
 
 @dataclass(frozen=True)
 class BoundTwoSided(BoundProblem):
-    """A two-sided model whose sizes and labels are those of given data."""
+    """A two-sided model with the sizes and labels for given data."""
 
     problem: TwoSidedProblem
     sizes: tuple[int, ...]
@@ -246,7 +246,7 @@ class BoundTwoSided(BoundProblem):
     labels: KnownLabels
 
     def fit(self, engine: Engine, start: Start, run: Run) -> Fit:
-        """Pre-train, fine-tune, and bring the result into the scale that is handed out."""
+        """Pre-train, fine-tune, and convert the result to its final scale."""
         problem, places = self.problem, self.labels.places
         Y = one_hot(places, len(self.labels.classes), engine.dtype)
         known = Labels(Y, (places != UNKNOWN).astype(engine.dtype)[:, None])
@@ -263,7 +263,7 @@ class BoundTwoSided(BoundProblem):
         return self.handed_out(engine, state.codes, state.model, history)
 
     def _again(self, engine: Engine, before: LearnedTwoSided) -> tuple[Array, TwoSided]:
-        """Go on from the fit before; from its label factors only where the classes are the same."""
+        """Continue from the previous fit; its label factors are used only if the classes are the same."""
         model, g = before.model, self.problem.map
         features, basis = (replace(side, activation=g) for side in (model.features, model.basis))
         classes = self.labels.classes
@@ -273,7 +273,7 @@ class BoundTwoSided(BoundProblem):
         return encode_two_sided(engine, model, before.components), model
 
     def _pretrained(self, engine: Engine, run: Run) -> tuple[Array, TwoSided]:
-        """Fit NMF in the middle, then each side layer by layer."""
+        """Fit NMF of X, then each side layer by layer."""
         problem, n_classes = self.problem, len(self.labels.classes)
         rng, layerwise = check_random_state(problem.random_state), problem.pretraining
         init = problem.init or "nndsvd"
@@ -284,7 +284,7 @@ class BoundTwoSided(BoundProblem):
         return deep_start(engine, self.sizes, self.basis_sizes, problem.map, plan, shallow=shallow, n_classes=n_classes)
 
     def handed_out(self, engine: Engine, codes: Array, model: TwoSided, history: History) -> Fit:
-        """The model in the scale that is handed out, with the labels that it predicts."""
+        """Return the model in its final scale, with its predicted labels."""
         is_shallow = self.problem.paths == "shallow"
         scale = inverse_norms(model.W) if is_shallow else _sizes_of(codes)
         codes = (codes / scale).astype(codes.dtype, copy=False)
@@ -298,7 +298,7 @@ class BoundTwoSided(BoundProblem):
 
 
 def _sizes_of(codes: Array) -> Array:
-    """The root mean square of each code over the rows; 1 for one that is 0."""
+    """The root mean square of each code over the rows; 1 for codes that are 0."""
     sizes = np.sqrt(np.mean(np.square(codes, dtype=np.float64), axis=0))
     return np.where(sizes > 0, sizes, 1.0)
 

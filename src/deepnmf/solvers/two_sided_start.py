@@ -1,4 +1,4 @@
-"""Where a two-sided model begins: an NMF of X in the middle, then each side layer by layer."""
+"""The initialization of a two-sided model: an NMF of X, then each side layer by layer."""
 
 from collections.abc import Sequence
 
@@ -14,11 +14,11 @@ from deepnmf.solvers.encoding import solve_rows
 from deepnmf.solvers.pretraining import LayerwisePlan, pretrain
 
 LINEAR = ACTIVATIONS["identity"]
-ROOM = 0.5  # of what a saturating g can reach: values start where it still bends little
+ROOM = 0.5  # of the bound of a saturating g: initial values are in the range where it is nearly linear
 
 
 def shallow_start(engine: Engine, rank: int, plan: LayerwisePlan, n_classes: int) -> tuple[Array, TwoSided]:
-    """G and W from NMF; the deep path has no width."""
+    """Return G and W from NMF; the deep path has width 0."""
     codes, W = _unit_layer(engine, rank, plan)
     no_features, no_basis = LayerStack((np.zeros((rank, 0)),), LINEAR), LayerStack((), LINEAR)
     F, head = np.zeros((0, engine.n_features)), np.zeros((rank, n_classes))
@@ -35,7 +35,7 @@ def deep_start(
     shallow: bool,
     n_classes: int,
 ) -> tuple[Array, TwoSided]:
-    """X ≈ G_1 S_1 F_1 by NMF, then G_1 and F_1 through the inverse of g, layer by layer; W and P start at 0."""
+    """Fit X ≈ G_1 S_1 F_1 by NMF, then G_1 and F_1 by the inverse of g, layer by layer; W and P start at 0."""
     G, Z = _unit_layer(engine, sizes[0], plan)
     F = Z if sizes[0] == basis_sizes[0] else _unit_layer(engine, basis_sizes[0], plan)[1]
     (G, G_scale), (F, F_scale) = _within_reach(G, activation), _within_reach(F, activation)
@@ -54,7 +54,7 @@ def _unit_layer(engine: Engine, rank: int, plan: LayerwisePlan) -> tuple[Array, 
 
 
 def _within_reach(values: Array, activation: Activation) -> tuple[Array, float]:
-    """Values that g can take, and what they were divided by."""
+    """Return values in the range of g, and their divisor."""
     largest = float(values.max(initial=0))
     scale = largest / (ROOM * activation.ceiling) if np.isfinite(activation.ceiling) and largest > 0 else 1.0
     return (values / scale).astype(values.dtype, copy=False), scale
@@ -63,7 +63,7 @@ def _within_reach(values: Array, activation: Activation) -> tuple[Array, float]:
 def _climbed(
     values: Array, sizes: Sequence[int], activation: Activation, plan: LayerwisePlan, workers: Workers
 ) -> tuple[Array, LayerStack]:
-    """The rows on top and the factors of a ladder that ends near the given values."""
+    """Return the top values and the factors of a stack of layers that approximates the given values."""
     if not sizes:
         return values, LayerStack((), activation)
     rows = RowsInMemory(activation.inverse(values), workers)

@@ -1,9 +1,9 @@
-"""Descent of a chain of which every layer explains the data, with codes of its own: Σ_l λ_l d(X | H_l S_l C_l).
+"""Descent of a chain in which every layer explains the data with its own codes: Σ_l λ_l d(X | H_l S_l C_l).
 
-One pass over X moves the codes of all layers, which are problems of their own. A factor belongs to the chains of its
-own layer and of all above. The codes of those above are, at its layer, H_j S_j Z_j ··· Z_{l+1}, so that their
-statistics add up on the way down, and the factor is the top factor of a chain that ends with its layer and has these
-sums as statistics.
+One pass over X updates the codes of all layers, which are independent problems. A factor belongs to the chains of its
+own layer and of all layers above. At its layer, the codes of a layer above are H_j S_j Z_j ··· Z_{l+1}, so that the
+statistics can be summed from the top down, and the factor is the top factor of a chain that ends with its layer and has
+these sums as statistics.
 """
 
 from collections.abc import Sequence
@@ -23,18 +23,18 @@ from deepnmf.solvers.steps import Solver, squared_violation
 
 
 class SumOverRows(Protocol):
-    """What a factor needs to know of codes."""
+    """The statistics of codes for a factor."""
 
     def weighted(self, weight: float) -> Self:
-        """Times a weight."""
+        """Return these statistics times a weight."""
         ...
 
     def seen_below(self, W: Array) -> Self:
-        """Those of the codes H W."""
+        """Return the statistics of the codes H W."""
         ...
 
     def plus(self, other: Self) -> Self:
-        """Those of both, as if they were of different rows."""
+        """Return the sum of both statistics, as for different rows."""
         ...
 
 
@@ -43,13 +43,13 @@ Sum = TypeVar("Sum", bound=SumOverRows)
 
 @dataclass(frozen=True)
 class Layers:
-    """The layers that explain the data, and what each one counts; their codes stand side by side."""
+    """The layers that explain the data, and their weights; their codes are stored side by side."""
 
     weights: tuple[float, ...]  # λ_1..λ_m
 
     @classmethod
     def top_of(cls, depth: int) -> "Layers":
-        """The top layer alone."""
+        """Return the top layer only."""
         return cls((0.0,) * (depth - 1) + (1.0,))
 
     @property
@@ -63,7 +63,7 @@ class Layers:
         return [self.weights[layer] for layer in self.own]
 
     def added_up(self, chain: Chain, each: Sequence[Sum]) -> list[Sum]:
-        """For each layer of the chain the sums of its own codes and of the codes above, seen at that layer."""
+        """Return for each layer of the chain the statistics of its own codes plus those of the codes above."""
         own = dict(zip(self.own, each, strict=True))
         sums: list[Sum] = []
         for layer in reversed(range(chain.depth)):
@@ -79,7 +79,7 @@ class Layers:
 
 
 def with_rows(seen: Sequence[Sum], chain: Chain, layer: int, own: Sum) -> list[Sum]:
-    """What each layer sees, with rows whose codes at some layer are known."""
+    """Add the statistics of rows with known codes at some layer."""
     seen = list(seen)
     for below in range(layer, -1, -1):
         seen[below] = seen[below].plus(own)
@@ -104,14 +104,14 @@ class WeightedStatistics:
 
 
 class WeightedDescent(ChainDescent):
-    """Sweeps under squared error, each of them one pass over X."""
+    """Sweeps under squared error, with one pass over X each."""
 
     def __init__(self, engine: Engine, solver: Solver, layers: Layers, guides: Sequence[Guide] = ()) -> None:
         super().__init__(engine, Objective(), solver)
         self.layers, self.guides = layers, guides
 
     def start(self, codes: Array, chain: Chain, refined: bool = False) -> State:
-        """Begin at codes of the top layer and factors; those of lower layers are solved for."""
+        """Begin at codes of the top layer and factors; the codes of lower layers are computed."""
         lower = [
             encode_rows(self.engine, chain.decoder(layer), _no_penalty(chain, layer)) for layer in self.layers.own[:-1]
         ]
@@ -125,7 +125,7 @@ class WeightedDescent(ChainDescent):
         return float(np.dot(self.layers.positive, list(values))) + pulled
 
     def _seen(self, chain: Chain, stats: WeightedStatistics) -> list[Statistics]:
-        """What each layer sees of the codes, and of the rows that guides stand for."""
+        """Return the statistics of each layer, including the additional rows of guides."""
         seen = self.layers.added_up(chain, stats.each)
         for guide in self.guides:
             seen = with_rows(seen, chain, guide.layer, guide.statistics(chain))
@@ -175,14 +175,14 @@ class WeightedDescent(ChainDescent):
 
 @dataclass(frozen=True)
 class WeightedStep:
-    """One block of rows: a step on the codes of each layer, all of which see the same block."""
+    """The pass over one block of rows, which makes a step on the codes of each layer."""
 
     steps: tuple[CodesStep | GradientStep, ...]
-    decoders: tuple[Array, ...]  # by which each layer fills in what was not observed
+    decoders: tuple[Array, ...]  # with which each layer fills in unobserved entries
 
     @classmethod
     def of(cls, steps: tuple[CodesStep | GradientStep, ...], chains: Sequence[Chain], dtype: Any) -> "WeightedStep":
-        """With the decoders of chains."""
+        """Return the step with the decoders of chains."""
         return cls(steps, tuple(np.ascontiguousarray(chain.decoder(), dtype=dtype) for chain in chains))
 
     def __call__(self, X_b: Any, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
@@ -199,7 +199,7 @@ class WeightedStep:
 
 
 def side_by_side(X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:  # noqa: ARG001
-    """Codes of several layers as one array."""
+    """Concatenate the codes of several layers."""
     return (np.hstack(rows),), ()
 
 

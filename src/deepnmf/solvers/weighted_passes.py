@@ -1,7 +1,7 @@
-"""Descent of a chain of which every layer explains the data under a beta divergence, with passes over the rows alone.
+"""Descent of a chain in which every layer explains the data under a beta divergence, with passes over the rows only.
 
-As in `deepnmf.solvers.weighted_layers`, what the codes of upper layers say of a factor is added up on the way down:
-pulls under the Kullback-Leibler divergence, ratios under the others.
+As in `deepnmf.solvers.weighted_layers`, the statistics of the codes of upper layers are summed from the top down:
+pulls for the Kullback-Leibler divergence, ratios for the others.
 """
 
 import math
@@ -24,7 +24,7 @@ from deepnmf.solvers.weighted_layers import Layers, side_by_side, with_rows
 
 
 class WeightedPasses(PassSweeps):
-    """Sweeps over rows wherever they are."""
+    """Sweeps over rows of any engine."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class WeightedPasses(PassSweeps):
         self.layers, self.guides = layers, guides
 
     def start(self, codes: Array, chain: Chain, refined: bool = False) -> DivergenceState:
-        """Begin at codes of the top layer and factors; those of lower layers are solved for."""
+        """Begin at codes of the top layer and factors; the codes of lower layers are computed."""
         lower = [
             encode_by_divergence(self.engine, chain.decoder(layer), self.divergence) for layer in self.layers.own[:-1]
         ]
@@ -80,7 +80,7 @@ class WeightedPasses(PassSweeps):
         return sum(guide.value(chain) for guide in self.guides)
 
     def _seen(self, chain: Chain, sums: Any) -> list[Any]:
-        """What each layer sees of the codes, and of the rows that guides stand for."""
+        """Return the statistics of each layer, including the additional rows of guides."""
         seen = self.layers.added_up(chain, sums)
         for guide in self.guides:
             pull, push = guide.powers(chain)
@@ -138,7 +138,7 @@ class WeightedPasses(PassSweeps):
 
 @dataclass(frozen=True)
 class SideBySide:
-    """One block of rows: a step on the codes of each layer, all of which see the same block."""
+    """The pass over one block of rows, which makes a step on the codes of each layer."""
 
     steps: tuple[CoordinateStep | MultiplicativeStep, ...]
 

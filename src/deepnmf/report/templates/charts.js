@@ -70,8 +70,8 @@ function profileTable(layer) {
   const headings = features.map((feature) => profileHeading(layer, feature));
   const rows = means.map((mean, index) => {
     const cells = mean.map((value, column) => {
-      const told = `${groupName(groups[index])}, ${fullName(layer, features[column])}: ${number(value)}`;
-      const cell = el("td", { title: told, class: value < 0 ? "negative" : null }, el("span", { class: "sr" }, number(value)));
+      const label = `${groupName(groups[index])}, ${fullName(layer, features[column])}: ${number(value)}`;
+      const cell = el("td", { title: label, class: value < 0 ? "negative" : null }, el("span", { class: "sr" }, number(value)));
       cell.style.setProperty("--strength", (Math.abs(value) / largest[column]).toFixed(3));
       return cell;
     });

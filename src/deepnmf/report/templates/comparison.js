@@ -17,8 +17,8 @@ function sampleRow(place) {
   const name = `sample ${rows[place] + 1}`;
   const figures = rebuilt.map((pack, model) => {
     const least = Math.min(...errors.map((error) => error[place]));
-    const told = el("small", { class: errors[model][place] === least && rebuilt.length > 1 ? "best" : null }, `${errorName} ${percent(errors[model][place])}`);
-    return el("figure", {}, drawn(pack, place, `${name} by ${data.models[model].name}`), el("figcaption", {}, data.models[model].name, told));
+    const errorText = el("small", { class: errors[model][place] === least && rebuilt.length > 1 ? "best" : null }, `${errorName} ${percent(errors[model][place])}`);
+    return el("figure", {}, drawn(pack, place, `${name} by ${data.models[model].name}`), el("figcaption", {}, data.models[model].name, errorText));
   });
   const first = el("figure", {}, drawn(original, place, name), el("figcaption", {}, name, el("small", {}, groups[place])));
   return el("div", { class: `compared-sample of-${original.kind}` }, first, ...figures);

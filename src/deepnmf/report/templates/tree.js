@@ -223,7 +223,7 @@ function treeNote(narrow) {
   if (pinned === undefined && pinnedPart === undefined && others > 0) {
     texts.push(el("a", { href: "#features" }, `${whole(others)} more ${data.nouns[upper]}s`), " · ");
   }
-  data.layers.forEach(({ dead }, layer) => dead && texts.push(`${dead} unused ${data.nouns[layer]}${dead > 1 ? "s" : ""} folded · `));
+  data.layers.forEach(({ dead }, layer) => dead && texts.push(`${dead} unused ${data.nouns[layer]}${dead > 1 ? "s" : ""} hidden · `));
   if (depth > 1 && !narrow) texts.push(`A line is as wide as the share of a ${data.nouns[upper - 1]} in its ${data.nouns[upper]}${pinned === undefined ? `; from ${percent(data.drawn.least_share)}` : ""}${hiddenParts ? `; ${hiddenParts} weaker ${data.nouns[upper - 1]}s not drawn` : ""}. `);
   if (narrow && below.length && pinned === undefined && pinnedPart === undefined) texts.push(`Tap a ${data.nouns[upper]} to see its ${data.nouns[upper - 1]}s. `);
   texts.push(colorNote(data.layers[0].pack.kind, data.layers[0].pack.signed), axisNote(data.layers[0].pack));
