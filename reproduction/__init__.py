@@ -10,6 +10,7 @@ Examples
 """
 
 from reproduction import (
+    depth,
     dnsnmf_faces,
     dnsnmf_layers,
     dsnmf_attributes,
@@ -51,5 +52,6 @@ MODULES = (
     unmixing,
     topics,
     genes,
+    depth,
 )
 EXPERIMENTS = {experiment.name: experiment for module in MODULES for experiment in module.EXPERIMENTS}

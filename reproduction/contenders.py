@@ -9,15 +9,20 @@ from scipy import sparse
 from sklearn import decomposition
 from sklearn.preprocessing import normalize
 
-from deepnmf import NMF, DeepNSNMF, MultilayerNMF, SparseDeepNMF
+from deepnmf import NMF, DeepNMF, DeepNSNMF, MultilayerNMF, SparseDeepNMF
 from deepnmf.metrics import clustering_accuracy, nmi, purity
+from reproduction.baselines import BASELINES, baseline
 from reproduction.experiment import Array, Matrix, Plan, Results, Row, Trial, Value
+from reproduction.pages import table
 from reproduction.protocols import RESTARTS, described, scores
 
 __all__ = [
     "DEEP",
     "MODELS",
     "Layer",
+    "baseline_scores",
+    "baseline_table",
+    "baseline_trials",
     "clustering_measures",
     "contender",
     "described_protocols",
@@ -31,7 +36,7 @@ __all__ = [
     "top_names",
 ]
 
-MODELS = ("scikit-learn's NMF", "NMF", "multilayer NMF", "deep NMF", "Deep nsNMF")
+MODELS = ("scikit-learn's NMF", "NMF", "multilayer NMF", "deep NMF", "Deep nsNMF", "DeepNMF")
 DEEP = MODELS[2:]
 RANDOM_STARTS = 5
 
@@ -54,6 +59,8 @@ def contender(name: str, sizes: Sequence[int], start: str, seed: int, plan: Plan
             return NMF(sizes[-1], **common)
         case "multilayer NMF":
             return MultilayerNMF(tuple(sizes), **common)
+        case "DeepNMF":
+            return DeepNMF(tuple(sizes), pretrain_max_iter=plan.size(150, 5), **common)
     deep = SparseDeepNMF if name == "deep NMF" else DeepNSNMF
     return deep(tuple(sizes), pretrain_max_iter=plan.size(50, 5), **common)
 
@@ -65,6 +72,26 @@ def starts(plan: Plan) -> list[Trial]:
         {"model": model, "start": start, "draw": draw}
         for model, (start, draw) in product(MODELS, [("default", 0), *random])
     ]
+
+
+def baseline_trials(plan: Plan) -> list[Trial]:
+    """k-means on the data, PCA and whitened PCA, as often as there are random starts."""
+    draws = plan.repeats(RANDOM_STARTS)
+    return [{"model": name, "start": "k-means", "draw": draw} for name, draw in product(BASELINES, draws)]
+
+
+def baseline_scores(trial: Trial, X: Matrix, y: Array, k: int, plan: Plan) -> Row:
+    """The clusters that a model of k features is compared with."""
+    codes = baseline(str(trial["model"]), k).fit(X).codes_[-1]
+    return scores(codes, y, int(trial["draw"]), plan.size(RESTARTS, 2)) | {"part": "baseline"}
+
+
+def baseline_table(some: Results, of: str = "") -> str:
+    """Means and deviations over seeds of k-means."""
+    measures = clustering_measures(some)
+    rows = [[name, *map(some.where(model=name).spread, measures.values())] for name in some.distinct("model")]
+    text = "With as many components as the models have on top; mean and standard deviation over seeds of k-means."
+    return "\n\n".join([f"## k-means without a model{of}", text, table(["k-means on", *measures], rows)])
 
 
 def described_starts(results: Results) -> str:

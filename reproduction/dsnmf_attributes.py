@@ -12,7 +12,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 
 from deepnmf import CNMF, NMF, WSF, WSFMA, DeepSemiNMF, DeepWSF, DiscriminantNMF, SemiNMF
-from reproduction.experiment import Array, Data, Experiment, Plan, Results, Row, Trial, Value
+from reproduction.experiment import Array, Data, Experiment, Plan, Results, Row, Trial, Value, mean_and_deviation
 from reproduction.faces import unit_samples
 from reproduction.pages import table
 
@@ -183,7 +183,7 @@ def _order(own: Results, attributes: Sequence[Value]) -> list[list[Value]]:
     for (better, worse), attribute in product([*pairs, ("Deep WSF", "Deep Semi-NMF")], attributes):
         both = [np.array(own.where(model=m, attribute=attribute).column("accuracy")) for m in (better, worse)]
         gaps = both[0] - both[1]
-        difference = f"{gaps.mean():+.3f} ± {gaps.std():.3f}"
+        difference = mean_and_deviation(gaps, sign="+")
         held = f"{np.sum(gaps >= 0)} of {len(gaps)}"
         rows.append([f"{better} >= {worse}", attribute, difference, held, _verdict(gaps)])
     return rows

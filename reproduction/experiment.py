@@ -1,5 +1,6 @@
 """What an experiment is: a plan, trials that run in any order, the rows they give, and a page made of all rows."""
 
+import contextlib
 import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,13 +14,27 @@ from sklearn.utils import Bunch
 
 from deepnmf.datasets import load
 
-__all__ = ["Array", "Data", "Experiment", "Matrix", "Plan", "Protocol", "Results", "Row", "Trial", "Value"]
+__all__ = [
+    "Array",
+    "Data",
+    "Experiment",
+    "Matrix",
+    "Plan",
+    "Protocol",
+    "Results",
+    "Row",
+    "Trial",
+    "Value",
+    "mean_and_deviation",
+]
 
 Array = NDArray[Any]
 Matrix = Any  # an array or a sparse matrix
 Value = str | int | float
 Row = dict[str, Value]
 Protocol = Literal["paper", "blind"]
+DIGITS = 5  # of numbers in files
+FEWEST_FOR_A_DEVIATION = 3
 
 
 @dataclass(frozen=True)
@@ -32,7 +47,9 @@ class Results:
     >>> results.where(k=2).mean("accuracy")
     0.6
     >>> results.where(k=2).spread("accuracy", digits=1)
-    '0.6 ± 0.1'
+    '0.6'
+    >>> results.spread("accuracy", digits=1)
+    '0.5 ± 0.1'
     >>> results.distinct("k")
     [2, 3]
     """
@@ -71,11 +88,8 @@ class Results:
         return float(np.nanmean(self.column(measure))) if self.rows else float("nan")
 
     def spread(self, measure: str, digits: int = 3, scale: float = 1.0) -> str:
-        """Mean and deviation of a measure, for a cell of a table."""
-        if not self.rows or np.isnan(self.column(measure)).all():
-            return ""
-        values = scale * np.array(self.column(measure))
-        return f"{np.nanmean(values):.{digits}f} ± {np.nanstd(values):.{digits}f}"
+        """Mean and deviation of a measure, for a cell of a table; the mean alone of fewer than three values."""
+        return mean_and_deviation(scale * np.array(self.column(measure)), digits)
 
     def best(self, choice: str, measure: str) -> "Results":
         """The rows of that value of `choice` whose mean of a measure is highest."""
@@ -84,12 +98,46 @@ class Results:
         )
 
     def write_csv(self, path: Path) -> None:
-        """All rows, with a column for every name that occurs."""
+        """All rows, with a column for every name that occurs, and numbers at the digits that they are compared by."""
         names = list(dict.fromkeys(name for row in self.rows for name in row))
         with path.open("w", newline="") as file:
             writer = csv.DictWriter(file, names, lineterminator="\n")
             writer.writeheader()
-            writer.writerows(self.rows)
+            writer.writerows({name: _rounded(value) for name, value in row.items()} for row in self.rows)
+
+    @classmethod
+    def read_csv(cls, path: Path) -> "Results":
+        """The rows of a file that `write_csv` wrote."""
+        with path.open(newline="") as file:
+            return cls([{name: _parsed(cell) for name, cell in row.items() if cell} for row in csv.DictReader(file)])
+
+
+def mean_and_deviation(values: Array, digits: int = 3, sign: str = "") -> str:
+    """Mean and deviation of the values that there are; the mean alone if they are fewer than three.
+
+    Examples
+    --------
+    >>> mean_and_deviation(np.array([0.1, 0.2, 0.3])), mean_and_deviation(np.array([0.1, 0.2]))
+    ('0.200 ± 0.082', '0.150')
+    """
+    found = values[~np.isnan(values)]
+    if not len(found):
+        return ""
+    deviation = f" ± {found.std():.{digits}f}" if len(found) >= FEWEST_FOR_A_DEVIATION else ""
+    return f"{found.mean():{sign}.{digits}f}{deviation}"
+
+
+def _rounded(value: Value) -> Value:
+    """Numbers at five digits: one sample of a data set changes the fourth, and pages show at most four."""
+    return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
+
+
+def _parsed(cell: str) -> Value:
+    """The number that a cell holds, or else its text."""
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return kind(cell)
+    return cell
 
 
 Trial = Mapping[str, Value]

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from deepnmf import CNMF, GDNMF, NMF
+from deepnmf import CNMF, GDNMF, NMF, DeepNMF
+from reproduction.baselines import BASELINES, Baseline, baseline
 from reproduction.experiment import Array, Data, Experiment, Plan, Protocol, Results, Row, Trial
 from reproduction.faces import unit_samples
 from reproduction.pages import table
@@ -86,7 +87,7 @@ def scored(model: Any, y: Array, known: Array, seed: int, plan: Plan, scale: str
 
 # --------------------------------------------------------------------------------------------------------- Table R2
 
-LABEL_MODELS = ("GD²NMF", "SSNMF", "CNMF", "NMF", "ridge on X")
+LABEL_MODELS = ("GD²NMF", "SSNMF", "CNMF", "NMF", "DeepNMF", *BASELINES, "ridge on X")
 
 
 def _label_trials(plan: Plan) -> list[Trial]:
@@ -96,11 +97,15 @@ def _label_trials(plan: Plan) -> list[Trial]:
 
 def _label_models(name: str, rank: int, seed: int, plan: Plan) -> dict[float, Any]:
     """The settings of a model by α; the default first."""
+    if name in BASELINES:
+        return {0.0: baseline(name, rank)}
     few = few_sweeps(plan, pretrains=False)
     weights = (DEFAULT_WEIGHT, PUBLISHED_WEIGHT)
     match name:
         case "NMF":
             return {0.0: NMF(rank, random_state=seed, **few)}
+        case "DeepNMF":
+            return {0.0: DeepNMF((3 * rank, rank), random_state=seed, **few_sweeps(plan))}
         case "CNMF":
             return {0.0: CNMF(rank, random_state=seed, **few)}
         case "SSNMF":  # a sweep of it does less than one of both paths, hence the smaller tol
@@ -118,10 +123,15 @@ def _run_labels(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
         return
     settings = _label_models(str(trial["model"]), decayed(X.shape[1])[-1], draw, plan)
     for place, (weight, model) in enumerate(plan.tried(settings.items())):
-        model.fit(X, given_labels(y, known))
+        _fit(model, X, given_labels(y, known))
         for scale in CODE_SCALES:
             default = int(place == 0 and scale == "as they are")
             yield scored(model, y, known, draw, plan, scale) | {"weight": weight, "scale": scale, "default": default}
+
+
+def _fit(model: Any, X: Array, labels: Array) -> None:
+    """Fit a model with labels, or one that takes none."""
+    model.fit(X) if isinstance(model, Baseline) else model.fit(X, labels)
 
 
 def _chosen(some: Results, protocol: str) -> Results:
@@ -206,8 +216,8 @@ def _label_page(results: Results) -> str:
         described(results, LABELED_PROTOCOLS),
         f"In `paper` the label weight α ({DEFAULT_WEIGHT:g}, the default, or {PUBLISHED_WEIGHT:g}, the supplement's) and the scale of the codes are those with the best accuracy on\n"
         "average; in `blind` α is the default and the codes are not rescaled. The last column is the share of samples without a label whose label the\n"
-        "model predicts correctly. SSNMF is `GDNMF` without its deep path, CNMF gives all labeled samples of a class the same code, and NMF uses\n"
-        "no labels.",
+        "model predicts correctly. SSNMF is `GDNMF` without its deep path, CNMF gives all labeled samples of a class the same code. NMF,\n"
+        "`DeepNMF` (with three times as many features below), and k-means on the data, PCA and whitened PCA use no labels.",
         "## Table R2: NMI on CMU PIE",
         _published_table(pie),
         _label_claims(pie),

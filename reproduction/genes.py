@@ -6,9 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from reproduction.baselines import BASELINES
 from reproduction.contenders import (
     DEEP,
     MODELS,
+    baseline_scores,
+    baseline_table,
+    baseline_trials,
     clustering_measures,
     contender,
     described_protocols,
@@ -27,6 +31,10 @@ from reproduction.protocols import RESTARTS, described
 __all__ = ["EXPERIMENTS"]
 
 SHOWN = ("NMF", *DEEP)
+
+
+def _trials(plan: Plan) -> list[Trial]:
+    return starts(plan) + baseline_trials(plan)
 
 
 def _features(model: Any, X: Matrix, y: Array, classes: Sequence[str], genes: Sequence[str], n: int) -> Iterator[Row]:
@@ -65,7 +73,7 @@ VALUES: dict[str, Callable[[Array], Array]] = {"as measured": np.asarray, "in lo
 
 
 def _leukemia_trials(plan: Plan) -> list[Trial]:
-    return [{**trial, "k": k, "values": values} for k, values, trial in product((2, 3), VALUES, starts(plan))]
+    return [{**trial, "k": k, "values": values} for k, values, trial in product((2, 3), VALUES, _trials(plan))]
 
 
 def _kinds(bunch: Any, k: int) -> tuple[Array, list[str]]:
@@ -81,6 +89,9 @@ def _run_leukemia(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
     bunch, k = data[LEUKEMIA], int(trial["k"])
     X = VALUES[str(trial["values"])](bunch.data.astype(float))
     y, kinds = _kinds(bunch, k)
+    if trial["model"] in BASELINES:
+        yield baseline_scores(trial, X, y, k, plan)
+        return
     model = contender(str(trial["model"]), (plan.size(BELOW, 5), k), str(trial["start"]), int(trial["draw"]), plan).fit(
         X
     )
@@ -140,6 +151,8 @@ def _leukemia_page(results: Results) -> str:
     ]
     for k in top.distinct("k"):
         parts += [f"## k = {k}", _leukemia_table(top.where(k=k))]
+    for k, values in product(top.distinct("k"), top.distinct("values")):
+        parts += [baseline_table(results.where(part="baseline", k=k, values=values), f", k = {k}, values {values}")]
     parts.append("## Genes of the features, default init")
     for k, values, model in product(top.distinct("k"), top.distinct("values"), SHOWN):
         some = results.where(part="feature", k=k, values=values, model=model)
@@ -157,6 +170,9 @@ PBMC_GENES = 8
 def _run_pbmc(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
     bunch = data[PBMC]
     sizes = (14, 12, 10) if plan.quick else PBMC_SIZES
+    if trial["model"] in BASELINES:
+        yield baseline_scores(trial, bunch.data, bunch.target, sizes[-1], plan)
+        return
     model = contender(str(trial["model"]), sizes, str(trial["start"]), int(trial["draw"]), plan).fit(bunch.data)
     for row in layer_scores(model, bunch.data, bunch.target, int(trial["draw"]), plan):
         yield row | {"part": "layer"}
@@ -198,6 +214,7 @@ def _pbmc_page(results: Results) -> str:
     ]
     for start in layers.distinct("start"):
         parts += [f"## {str(start).capitalize()} init", _pbmc_table(layers, start)]
+    parts.append(baseline_table(results.where(part="baseline")))
     parts.append("## Genes of the top features, default init")
     for model in SHOWN:
         parts += [f"{model}:", _feature_table(results.where(part="feature", model=model))]
@@ -217,7 +234,7 @@ EXPERIMENTS = (
         name="genes-pbmc",
         title="Beyond the papers: types of blood cells",
         data=(PBMC,),
-        trials=starts,
+        trials=_trials,
         run=_run_pbmc,
         page=_pbmc_page,
     ),

@@ -9,7 +9,7 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.preprocessing import normalize
 
 from deepnmf.metrics import clustering_accuracy, nmi, purity
-from reproduction.experiment import Array, Results, Row
+from reproduction.experiment import Array, Matrix, Results, Row
 
 __all__ = [
     "CODE_SCALES",
@@ -35,18 +35,18 @@ Measures = Mapping[str, Callable[[Array, Array], float]]
 ACCURACY_AND_NMI: Measures = MappingProxyType({"accuracy": clustering_accuracy, "nmi": nmi})
 
 
-def clusterings(codes: Array, n_clusters: int, seed: int, restarts: int = RESTARTS) -> list[tuple[float, Array]]:
+def clusterings(codes: Matrix, n_clusters: int, seed: int, restarts: int = RESTARTS) -> list[tuple[float, Array]]:
     """Inertia and clusters of every restart of k-means."""
     found = (KMeans(n_clusters, n_init=1, random_state=1000 * seed + start).fit(codes) for start in range(restarts))
     return [(model.inertia_, model.labels_) for model in found]
 
 
-def scores(codes: Array, y: Array, seed: int, restarts: int = RESTARTS, measures: Measures = ACCURACY_AND_NMI) -> Row:
+def scores(codes: Matrix, y: Array, seed: int, restarts: int = RESTARTS, measures: Measures = ACCURACY_AND_NMI) -> Row:
     """Measures of the restart that is best by the labels (`paper_`), and of that with the lowest inertia (`blind_`).
 
     The first measure decides which is best, the second decides between equal ones.
     """
-    found = clusterings(np.asarray(codes), len(np.unique(y)), seed, restarts)
+    found = clusterings(codes, len(np.unique(y)), seed, restarts)
     first, second, *_ = measures.values()
     by_labels = [first(y, clusters) for _, clusters in found]
     best = [clusters for value, (_, clusters) in zip(by_labels, found, strict=True) if value == max(by_labels)]

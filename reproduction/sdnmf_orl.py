@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 
+from reproduction.baselines import BASELINES
 from reproduction.experiment import Data, Experiment, Plan, Results, Row, Trial, Value
 from reproduction.faces import divided, unit_samples
 from reproduction.pages import table
@@ -17,7 +18,8 @@ ORL = "orl_32x32"
 EXPERIMENTS_ON_ORL, TESTED_ON_ORL = 20, 2
 FIRST_SIZES = (100, 200, 300, 400, 500, 600, 700, 800)
 TOP_SIZES = (160, 80, 120)
-SINGLE = ("PgNMF", "NeNMF")
+SINGLE = ("PgNMF", "NeNMF", *BASELINES)
+DEEP = ("Deep Semi-NMF", *SPARSE, "DeepNMF")
 PUBLISHED_CHOICE = {
     "Deep Semi-NMF": 700,
     "DNMF": 300,
@@ -32,9 +34,9 @@ FIGURE_2: Mapping[str, int] = dict.fromkeys(SINGLE, 0) | {
 
 def _orl_trials(plan: Plan) -> list[Trial]:
     """Every k1 below k2 = 160; single layers, and the paper's k1, at every k2."""
-    deep = plan.some(("Deep Semi-NMF", *SPARSE))
+    deep = plan.some(DEEP)
     first = [(model, k1, TOP_SIZES[0]) for k1, model in product(plan.some(FIRST_SIZES), deep)]
-    second = [(model, k1, k2) for k2 in plan.some(TOP_SIZES) for model, k1 in plan.some(FIGURE_2.items())]
+    second = [(model, k1, k2) for k2 in plan.some(TOP_SIZES) for model, k1 in FIGURE_2.items()]
     return [
         {"model": model, "k1": k1, "k2": k2, "repetition": repetition}
         for (model, k1, k2), repetition in product(dict.fromkeys(first + second), plan.repeats(EXPERIMENTS_ON_ORL))
@@ -71,7 +73,7 @@ def _orl_page(results: Results) -> str:
 
 def _by_first_size(results: Results, column: str) -> str:
     """A measure of every model and k1, and which k1 is best, here and in the paper."""
-    models = [model for model in ("Deep Semi-NMF", *SPARSE) if results.where(model=model)]
+    models = [model for model in DEEP if results.where(model=model)]
     sizes = [k1 for k1 in FIRST_SIZES if k1 in results.distinct("k1")]
     cells = [[results.where(model=model, k1=k1) for model in models] for k1 in sizes]
     rows: list[list[Value]] = [
@@ -90,7 +92,9 @@ def _by_first_size(results: Results, column: str) -> str:
             [f"number of k1 with a better result than {rival}", *(int(n) for n in np.sum(means > level, axis=0))]
         )
     flat = ", ".join(f"{model}: {some.spread(column)}" for model, some in single.items())
-    return "\n\n".join([table(["k1", *models], rows), f"Single layers of 160 components: {flat}."])
+    return "\n\n".join(
+        [table(["k1", *models], rows), f"Single layers of 160 components, and k-means on {BASELINES[0]}: {flat}."]
+    )
 
 
 def _by_top_size(results: Results, protocol: str) -> str:

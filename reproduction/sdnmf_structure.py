@@ -13,7 +13,7 @@ from reproduction.faces import divided, random_sizes, unit_samples
 from reproduction.pages import table
 from reproduction.pictures import draw_rows
 from reproduction.protocols import scores
-from reproduction.sdnmf_pie import MEASURES, PIE, RESTARTS, SPARSE, SPLITS, SWEEPS, TESTED, settings_of
+from reproduction.sdnmf_pie import BESIDE, MEASURES, PIE, RESTARTS, SPARSE, SPLITS, SWEEPS, TESTED, settings_of
 
 __all__ = ["EXPERIMENTS"]
 
@@ -34,12 +34,12 @@ def _joined(sizes: Sequence[int]) -> str:
 def _structure_trials(plan: Plan) -> list[Trial]:
     depths: list[Trial] = [
         {"figure": "depth", "model": model, "depth": depth, "repetition": draw}
-        for model, depth, draw in product(plan.some(SPARSE), plan.some(DEPTHS), plan.repeats(DRAWS))
+        for model, depth, draw in product((*plan.some(SPARSE), *BESIDE), plan.some(DEPTHS), plan.repeats(DRAWS))
     ]
     sizes = dict.fromkeys(plan.some(FIRST) + plan.some(SECOND) + plan.some(THIRD))
     splits: list[Trial] = [
         {"figure": "sizes", "model": model, "sizes": _joined(widths), "repetition": split}
-        for model, widths, split in product(plan.some(SPARSE), sizes, plan.repeats(SPLITS))
+        for model, widths, split in product((*plan.some(SPARSE), *BESIDE), sizes, plan.repeats(SPLITS))
     ]
     return depths + splits
 
@@ -70,7 +70,8 @@ def _structure_page(results: Results) -> str:
     parts = [
         f"Linear models at their defaults; samples at unit norm, single precision, at most {SWEEPS} sweeps. The protocols differ in the restart of\n"
         f"k-means only: of {RESTARTS} restarts `paper` takes the one with the best NMI, by the labels, and `blind` the one with the lowest inertia. The paper shows\n"
-        "box plots and gives no numbers; its conclusion is quoted under each title.",
+        "box plots and gives no numbers; its conclusion is quoted under each title. k-means on the data, PCA and whitened PCA of as many components as the top\n"
+        "layer has, and `DeepNMF` are not in the paper.",
         "## Fig. 3: NP by the number of layers",
         f'All faces, {TOP} components on top; the sizes below are drawn from an exponential distribution and sorted. {draws} draws (the paper has {PUBLISHED_DRAWS}, and\ndoes not give the mean; here it is {MEAN}). The paper compares 2 to 4 layers: "L = 2 should\nbe the best choice".',
         *(_matrix(depth, "depth", depth.distinct("depth"), protocol, "np") for protocol in results.protocols),

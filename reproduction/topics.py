@@ -7,9 +7,13 @@ from typing import Any
 import numpy as np
 from sklearn.feature_extraction.text import TfidfTransformer
 
+from reproduction.baselines import BASELINES
 from reproduction.contenders import (
     DEEP,
     MODELS,
+    baseline_scores,
+    baseline_table,
+    baseline_trials,
     clustering_measures,
     contender,
     described_protocols,
@@ -31,10 +35,17 @@ WORDS, PARTS = 8, 3  # shown of a topic
 SHOWN = ("NMF", *DEEP)
 
 
+def _trials(plan: Plan) -> list[Trial]:
+    return starts(plan) + baseline_trials(plan)
+
+
 def _run(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
     bunch = data[NEWS]
     X = TfidfTransformer().fit_transform(bunch.data)
     sizes = (8, 6, 5) if plan.quick else SIZES
+    if trial["model"] in BASELINES:
+        yield baseline_scores(trial, X, bunch.target, sizes[-1], plan)
+        return
     model = contender(str(trial["model"]), sizes, str(trial["start"]), int(trial["draw"]), plan).fit(X)
     for row in layer_scores(model, X, bunch.target, int(trial["draw"]), plan):
         yield row | {"part": "layer"}
@@ -130,6 +141,7 @@ def _page(results: Results) -> str:
         _score_table(layers, "default"),
         "## Random inits",
         _score_table(layers, "random"),
+        baseline_table(results.where(part="baseline")),
         "## Topics",
         "From the default initialization. The words of a topic are the heaviest of its feature, and its documents are those in which it is the strongest topic of the layer. The\n"
         "topics below that it is made of are the largest entries of its row of the factor between the layers, as shares of the row.",
@@ -144,7 +156,7 @@ EXPERIMENTS = (
         name="topics-bbc",
         title="Beyond the papers: a hierarchy of topics of BBC news",
         data=(NEWS,),
-        trials=starts,
+        trials=_trials,
         run=_run,
         page=_page,
     ),

@@ -59,14 +59,23 @@ def test_every_loader_says_what_it_looks_for_and_where_it_is_published(tmp_path)
             loader(tmp_path)
 
 
-def test_pictures_of_a_mat_file_are_turned_upright_and_labels_start_at_0(tmp_path):
-    pictures = np.arange(3 * 1024).reshape(3, 32, 32) % 251
+@pytest.mark.parametrize(
+    ("name", "loader", "side"),
+    [
+        ("Yale_32x32.mat", datasets.load_yale, 32),
+        ("jaffe.mat", datasets.load_jaffe, 26),
+        ("JAFFE.mat", datasets.load_jaffe, 32),
+        ("AR_32x32.mat", datasets.load_ar, 32),
+    ],
+)
+def test_pictures_of_a_mat_file_are_turned_upright_and_labels_start_at_0(tmp_path, name, loader, side):
+    pictures = np.arange(3 * side**2).reshape(3, side, side) % 251
     fea = pictures.swapaxes(1, 2).reshape(3, -1)  # column by column
-    savemat(tmp_path / "Yale_32x32.mat", {"fea": fea, "gnd": np.array([[2], [1], [2]])})
-    yale = datasets.load_yale(tmp_path)
-    assert (yale.data.reshape(3, 32, 32) == pictures).all()
-    assert list(yale.target) == [1, 0, 1]
-    assert tuple(yale.image_shape) == (32, 32)
+    savemat(tmp_path / name, {"fea": fea, "gnd": np.array([[2], [1], [2]])})
+    faces = loader(tmp_path)
+    assert (faces.data.reshape(3, side, side) == pictures).all()
+    assert list(faces.target) == [1, 0, 1]
+    assert tuple(faces.image_shape) == (side, side)
 
 
 def test_a_sparse_mat_file_stays_sparse(tmp_path):
@@ -86,7 +95,14 @@ def test_a_damaged_file_is_refused_in_one_sentence(tmp_path, name, content):
         datasets.load_yale(tmp_path)
 
 
-def test_a_mat_file_of_something_else_is_refused(tmp_path):
-    savemat(tmp_path / "Yale_32x32.mat", {"faces": np.ones((2, 2))})
-    with pytest.raises(ValueError, match="contains faces: expected fea"):
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ({"faces": np.ones((2, 2))}, "contains faces: expected fea"),
+        ({"fea": np.ones((2, 60))}, "contains fea with 60 columns: expected square images"),
+    ],
+)
+def test_a_mat_file_of_something_else_is_refused(tmp_path, content, sentence):
+    savemat(tmp_path / "Yale_32x32.mat", content)
+    with pytest.raises(ValueError, match=sentence):
         datasets.load_yale(tmp_path)

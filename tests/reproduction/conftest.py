@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.io import savemat
 from sklearn.datasets import load_digits
 from typer.testing import CliRunner
 
@@ -16,8 +17,9 @@ def stand_ins(tmp_path_factory):
     digits = load_digits()
     X, y = digits.data[:N_SAMPLES], digits.target[:N_SAMPLES]
     pictures = {"X": (X * 15).astype(np.uint8), "y": y, "image_shape": [8, 8]}
-    for name in ("orl_32x32", "jaffe_32x32", "yale_32x32", "pie_pose27", "coil20_32x32", "cbcl_faces_19x19"):
+    for name in ("orl_32x32", "yale_32x32", "pie_pose27", "coil20_32x32", "cbcl_faces_19x19"):
         np.savez(folder / f"{name}.npz", **pictures)
+    savemat(folder / "jaffe.mat", {"fea": pictures["X"], "gnd": y[:, None] + 1})
     names = {"class_names": [f"digit {label}" for label in range(10)]}
     words = [f"pixel{pixel}" for pixel in range(64)]
     counts = sparse.csr_array(X)

@@ -73,9 +73,19 @@ def test_progress_counts_trials(log):
     assert reports == [(done, N_TRIALS) for done in range(N_TRIALS + 1)]
 
 
-def test_results_with_different_measures_make_one_csv(tmp_path):
-    Results([{"k": 2, "accuracy": 0.5}, {"k": 3, "nmi": 0.25}]).write_csv(tmp_path / "all.csv")
-    assert (tmp_path / "all.csv").read_text() == "k,accuracy,nmi\n2,0.5,\n3,,0.25\n"
+def test_results_with_different_measures_make_one_csv_of_rounded_numbers_that_can_be_read_back(tmp_path):
+    Results([{"k": 2, "accuracy": 2 / 3}, {"k": 3, "nmi": 0.25, "setting": "θ = (0, 1)"}]).write_csv(
+        tmp_path / "all.csv"
+    )
+    assert (tmp_path / "all.csv").read_text() == 'k,accuracy,nmi,setting\n2,0.66667,,\n3,,0.25,"θ = (0, 1)"\n'
+    read = Results.read_csv(tmp_path / "all.csv")
+    assert read.rows == [{"k": 2, "accuracy": 0.66667}, {"k": 3, "nmi": 0.25, "setting": "θ = (0, 1)"}]
+
+
+@pytest.mark.parametrize(("values", "cell"), [([0.5], "0.5"), ([0.4, 0.6], "0.5"), ([0.4, 0.5, 0.6], "0.5 ± 0.1")])
+def test_a_deviation_is_shown_of_three_runs_at_least(values, cell):
+    rows = [{"accuracy": value} for value in [*values, float("nan")]]
+    assert Results(rows).spread("accuracy", digits=1) == cell
 
 
 def test_the_list_names_experiments_and_marks_those_without_data(reproduce, tmp_path):

