@@ -211,6 +211,13 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         y, entry_weight, **fit_params : see `fit`
 
         {returns_codes}
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from deepnmf import NMF
+        >>> NMF(2, random_state=0).fit_transform(load_iris().data).shape
+        (150, 2)
         """
         weights = {} if entry_weight is None else {"entry_weight": entry_weight}
         return self.fit(X, y, **weights, **fit_params).transform(X, **weights)
@@ -226,6 +233,15 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         entry_weight : see `fit`
 
         {returns_codes}
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from deepnmf import NMF
+        >>> X = load_iris().data
+        >>> model = NMF(2, random_state=0).fit(X)
+        >>> model.transform(X[:5]).shape
+        (5, 2)
         """
         return self.encode(X, self._problem().output_layer, entry_weight)
 
@@ -237,6 +253,19 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         X : array of shape (n_samples, n_features_out)
 
         {returns_data}
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_iris
+        >>> from deepnmf import NMF
+        >>> X = load_iris().data
+        >>> model = NMF(2, random_state=0).fit(X)
+        >>> flower = X[:1].copy()
+        >>> flower[0, 3] = np.nan  # 0.2 in the data
+        >>> filled = model.inverse_transform(model.transform(flower))
+        >>> print(f"{filled[0, 3]:.1f}")
+        0.3
         """
         return self.decode(X, self._problem().output_layer)
 
@@ -248,6 +277,15 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         entry_weight : see `fit`
 
         {returns_layer_codes}
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from deepnmf import DeepNMF
+        >>> X = load_iris().data
+        >>> model = DeepNMF((4, 2), random_state=0).fit(X)
+        >>> model.encode(X, layer=0).shape, model.encode(X).shape
+        ((150, 4), (150, 2))
         """
         return self._encoded(X, layer, entry_weight)
 
@@ -284,6 +322,15 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         {layer}
 
         {returns_layer_codes}
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from deepnmf import NMF
+        >>> X = load_iris().data
+        >>> model = NMF(2, random_state=0).fit(X)
+        >>> model.project(X).shape
+        (150, 2)
         """
         check_is_fitted(self)
         problem = self._problem()
@@ -304,6 +351,15 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         {layer}
 
         {returns_data}
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from deepnmf import DeepNMF
+        >>> X = load_iris().data
+        >>> model = DeepNMF((4, 2), random_state=0).fit(X)
+        >>> model.decode(model.encode(X, layer=0), layer=0).shape
+        (150, 4)
         """
         check_is_fitted(self)
         layer = layer_index(layer, len(self.factors_))
@@ -391,6 +447,15 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         -------
         list of lists of (name, weight), the heaviest first; names are the columns' where X had them, or those of
         `input_names_`
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from deepnmf import NMF
+        >>> X = load_iris(as_frame=True).data
+        >>> model = NMF(2, random_state=0).fit(X)
+        >>> [name for name, weight in model.top_features(n=2)[0]]
+        ['sepal length (cm)', 'sepal width (cm)']
         """
         check_is_fitted(self)
         C = self.features_[layer_index(layer, len(self.factors_))]
@@ -405,6 +470,20 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         Parameters
         ----------
         {path}
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> import deepnmf
+        >>> from sklearn.datasets import load_iris
+        >>> from deepnmf import NMF
+        >>> X = load_iris().data
+        >>> model = NMF(2, random_state=0).fit(X)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "iris.safetensors")
+        ...     model.save(path)
+        ...     print(deepnmf.load(path))
+        NMF(n_components=2, random_state=0)
         """
         save(self, path)
 
@@ -426,6 +505,16 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         -------
         Report
             The page, which shows itself in a notebook.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from deepnmf import NMF
+        >>> iris = load_iris()
+        >>> model = NMF(2, random_state=0).fit(iris.data)
+        >>> page = model.report(X=iris.data, y=iris.target, feature_names=iris.feature_names)
+        >>> page.html[:15]
+        '<!doctype html>'
         """
         import deepnmf  # noqa: PLC0415 - models know nobody above them; the package hands its parts out by name
         from deepnmf.annotated import is_annotated, page_content  # noqa: PLC0415

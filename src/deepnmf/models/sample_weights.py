@@ -49,6 +49,19 @@ class WeighingFactorization(Factorization):
         {run_control}
 
         {returns_self}
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_iris
+        >>> from deepnmf import NMF
+        >>> X = load_iris().data
+        >>> model = NMF(2, random_state=0).fit(X)
+        >>> model.components_.shape
+        (2, 4)
+        >>> holed = np.where(X > 7, np.nan, X)  # NaN is an entry that was not observed
+        >>> NMF(2, random_state=0).fit(holed).components_.shape
+        (2, 4)
         """
         given = (X, y, sample_weight, entry_weight, fixed_components, guide, guide_weight, factors, codes)
         control, start = RunControl(on_sweep, checkpoint, checkpoint_seconds, given), self._start(factors, codes)
@@ -65,6 +78,15 @@ class WeighingFactorization(Factorization):
         entry_weight, sample_weight : see `fit`
 
         {returns_score}
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from deepnmf import NMF
+        >>> X = load_iris().data
+        >>> model = NMF(2, random_state=0).fit(X)
+        >>> print(f"{model.score(X):.2f}")
+        0.98
         """
         check_is_fitted(self)
         return self._compared(X, entry_weight, self._learned.explained, sample_weight)
