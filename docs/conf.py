@@ -25,6 +25,7 @@ templates_path = ["_templates"]
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["home.css"]
+default_role = "code"
 suppress_warnings = ["config.cache"]  # the gallery's settings hold a function
 html_title = f"deepnmf {version}"
 
