@@ -1,4 +1,8 @@
+from importlib.util import find_spec
+
 import pytest
+
+collect_ignore = [] if find_spec("anndata") else ["annotated_data.md"]
 
 
 @pytest.fixture(autouse=True)

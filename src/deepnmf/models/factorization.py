@@ -103,6 +103,18 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         {run_control}
 
         {returns_self}
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_iris
+        >>> from deepnmf import NMF
+        >>> X = load_iris().data
+        >>> NMF(2, random_state=0).fit(X).components_.shape
+        (2, 4)
+        >>> holed = np.where(X > 7, np.nan, X)  # NaN marks an entry that was not observed
+        >>> NMF(2, random_state=0).fit(holed).components_.shape
+        (2, 4)
         """
         given = (X, y, sample_weight, entry_weight, fixed_components, guide, guide_weight, factors, codes)
         control, start = RunControl(on_sweep, checkpoint, checkpoint_seconds, given), self._start(factors, codes)
@@ -220,6 +232,13 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         y, entry_weight, **fit_params : see `fit`
 
         {returns_codes}
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from deepnmf import NMF
+        >>> NMF(2, random_state=0).fit_transform(load_iris().data).shape
+        (150, 2)
         """
         weights = {} if entry_weight is None else {"entry_weight": entry_weight}
         return self.fit(X, y, **weights, **fit_params).transform(X, **weights)
@@ -236,6 +255,15 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         entry_weight : see `fit`
 
         {returns_codes}
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from deepnmf import NMF
+        >>> X = load_iris().data
+        >>> model = NMF(2, random_state=0).fit(X)
+        >>> model.transform(X[:5]).shape
+        (5, 2)
         """
         return self.encode(X, self._problem().output_layer, entry_weight)
 
@@ -247,6 +275,19 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         X : array of shape (n_samples, n_features_out)
 
         {returns_data}
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_iris
+        >>> from deepnmf import NMF
+        >>> X = load_iris().data
+        >>> model = NMF(2, random_state=0).fit(X)
+        >>> flower = X[:1].copy()
+        >>> flower[0, 3] = np.nan  # 0.2 in the data
+        >>> filled = model.inverse_transform(model.transform(flower))
+        >>> print(f"{filled[0, 3]:.1f}")
+        0.3
         """
         return self.decode(X, self._problem().output_layer)
 
@@ -258,6 +299,15 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         entry_weight : see `fit`
 
         {returns_layer_codes}
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from deepnmf import DeepNMF
+        >>> X = load_iris().data
+        >>> model = DeepNMF((4, 2), random_state=0).fit(X)
+        >>> model.encode(X, layer=0).shape, model.encode(X).shape
+        ((150, 4), (150, 2))
         """
         return self._encoded(X, layer, entry_weight)
 
@@ -294,6 +344,15 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         {layer}
 
         {returns_layer_codes}
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from deepnmf import NMF
+        >>> X = load_iris().data
+        >>> model = NMF(2, random_state=0).fit(X)
+        >>> model.project(X).shape
+        (150, 2)
         """
         check_is_fitted(self)
         problem = self._problem()
@@ -314,6 +373,15 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         {layer}
 
         {returns_data}
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from deepnmf import DeepNMF
+        >>> X = load_iris().data
+        >>> model = DeepNMF((4, 2), random_state=0).fit(X)
+        >>> model.decode(model.encode(X, layer=0), layer=0).shape
+        (150, 4)
         """
         check_is_fitted(self)
         layer = layer_index(layer, len(self.factors_))
@@ -335,6 +403,15 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         sample_weight : see `fit`
 
         {returns_score}
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from deepnmf import NMF
+        >>> X = load_iris().data
+        >>> model = NMF(2, random_state=0).fit(X)
+        >>> print(f"{model.score(X):.2f}")
+        0.98
         """
         check_is_fitted(self)
         return self._compared(X, entry_weight, self._learned.explained, sample_weight)
@@ -402,6 +479,15 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         -------
         list of lists of (name, weight), the largest weight first; the names are the column names of X, if there were
         any, or those of `input_names_`
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from deepnmf import NMF
+        >>> X = load_iris(as_frame=True).data
+        >>> model = NMF(2, random_state=0).fit(X)
+        >>> [name for name, weight in model.top_features(n=2)[0]]
+        ['sepal length (cm)', 'sepal width (cm)']
         """
         check_is_fitted(self)
         C = self.features_[layer_index(layer, len(self.factors_))]
@@ -416,6 +502,20 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         Parameters
         ----------
         {path}
+
+        Examples
+        --------
+        >>> import tempfile, pathlib
+        >>> import deepnmf
+        >>> from sklearn.datasets import load_iris
+        >>> from deepnmf import NMF
+        >>> X = load_iris().data
+        >>> model = NMF(2, random_state=0).fit(X)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "iris.safetensors")
+        ...     model.save(path)
+        ...     print(deepnmf.load(path))
+        NMF(n_components=2, random_state=0)
         """
         save(self, path)
 
@@ -437,6 +537,16 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         -------
         Report
             The page, which is displayed in a notebook.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from deepnmf import NMF
+        >>> iris = load_iris()
+        >>> model = NMF(2, random_state=0).fit(iris.data)
+        >>> page = model.report(X=iris.data, y=iris.target, feature_names=iris.feature_names)
+        >>> page.html[:15]
+        '<!doctype html>'
         """
         import deepnmf  # noqa: PLC0415 - models import no module above them; the package exports the report by name
         from deepnmf.annotated import is_annotated, page_content  # noqa: PLC0415

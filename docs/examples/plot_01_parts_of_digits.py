@@ -43,4 +43,4 @@ for layer in model.hierarchy_:
 # %%
 # The strongest features of the second layer, and the features of the first that they are made of.
 
-hierarchy = plot_hierarchy(model, image_shape=(8, 8))
+drawing = plot_hierarchy(model, image_shape=(8, 8))

@@ -22,4 +22,4 @@ model = DeepNMF(layer_sizes=(48, 8), tol=1e-3, random_state=0).fit(X)
 # Colors, edges and spots below, their combinations above. Patches of a single color need no other part: as the warning
 # says, some features of the top layer are copies of one below.
 
-hierarchy = plot_hierarchy(model, image_shape=(8, 8, 3))
+drawing = plot_hierarchy(model, image_shape=(8, 8, 3))

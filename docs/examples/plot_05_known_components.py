@@ -1,6 +1,6 @@
 """
-Known components
-================
+Spectra and programs with known components
+==========================================
 
 Often a part of the answer is known: the spectrum of a material, the program of a type of cells, what another data set
 has shown. ``fixed_components`` keeps such components as they are, and the others are learned around them.
