@@ -175,6 +175,7 @@ def test_a_model_below_an_activation_refuses_weights():
 @pytest.mark.parametrize("model", [m for m in SMALL if not takes_weights(m.fit)], ids=name_of)
 def test_models_with_graphs_labels_or_networks_have_no_such_argument(model):
     assert is_classifier(model) or not takes_weights(model.score)
+    assert not takes_weights(model.set_fit_request)
     for method in (model.fit, model.score):
         assert takes_weights(method) == bool(re.search(r"^ *sample_weight :", method.__doc__, re.MULTILINE))
     with pytest.raises((TypeError, ValueError), match="sample_weight"):

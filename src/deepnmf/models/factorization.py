@@ -60,10 +60,10 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
     _memory: Any = None  # the statistics from which `partial_fit` continues
 
     def __init_subclass__(cls, *, weighs_samples: bool = True, **kwargs: Any) -> None:
+        if not weighs_samples:  # before scikit-learn reads the signatures
+            cls.fit, cls.score = map(without_sample_weight, (cls.fit, cls.score))  # type: ignore[method-assign]
         super().__init_subclass__(**kwargs)
         complete(cls)
-        if not weighs_samples:
-            cls.fit, cls.score = map(without_sample_weight, (cls.fit, cls.score))  # type: ignore[method-assign]
 
     @abstractmethod
     def _problem(self) -> Problem:
