@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from catalogue import data
 from deepnmf import CNMF, GDNMF, GNMF, NMF, SSNMF, DeepNSNMF, DeepSemiNMF, MultilayerNMF, SemiNMF
-from deepnmf.solvers import starts
+from deepnmf.solvers import free_starts, starts
 
 
 def interrupt_after(calls, monkeypatch):
@@ -147,7 +147,8 @@ STARTED = [
 @pytest.mark.parametrize("model", STARTED, ids=repr)
 def test_ctrl_c_during_the_initialization_ends_the_fit_with_its_result(model, ctrl_c, monkeypatch):
     X = data()
-    at_the_end_of(monkeypatch, starts, "truncated_svd", ctrl_c)
+    for module in (starts, free_starts):
+        at_the_end_of(monkeypatch, module, "truncated_svd", ctrl_c)
     model = clone(model).set_params(random_state=0)
     with pytest.warns(UserWarning, match="Interrupted: the fit ends with the best factors found so far"):
         model.fit(X)

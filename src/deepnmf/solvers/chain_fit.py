@@ -21,6 +21,7 @@ from deepnmf.objective import (
 )
 from deepnmf.objective.chain import inverse_norms
 from deepnmf.solvers.code_scales import rms_scales
+from deepnmf.solvers.free_starts import free_start, refitted
 from deepnmf.solvers.guided_start import in_order_of, with_targets
 from deepnmf.solvers.known_components import KnownComponents, balanced_norm
 from deepnmf.solvers.learned import (
@@ -29,7 +30,7 @@ from deepnmf.solvers.learned import (
 from deepnmf.solvers.loop import History, Run, minimize
 from deepnmf.solvers.pretraining import LayerwisePlan, Stack, pretrain
 from deepnmf.solvers.problem import BoundProblem, Fit, Layerwise, Start
-from deepnmf.solvers.starts import free_start, nonnegative_start, refitted
+from deepnmf.solvers.starts import nonnegative_start
 from deepnmf.solvers.statistics import statistics
 from deepnmf.solvers.steps import Solver
 from deepnmf.solvers.weighted_layers import Layers

@@ -11,11 +11,9 @@ from deepnmf.checks import check_output_layer, factor_shapes, layer_sizes, per_l
 from deepnmf.engines import Engine
 from deepnmf.layout import Arrays, Expected, Layout, listed_numbers
 from deepnmf.objective import Known, Objective
-from deepnmf.solvers.divergence_loss import BetaDivergence
 from deepnmf.solvers.hierarchy_fit import BoundHierarchy
 from deepnmf.solvers.known_components import fixed_layout, restored_mask
-from deepnmf.solvers.layered_chain import CODES_FITS, LayeredChain, codes_fits, learned_chain
-from deepnmf.solvers.layered_fits import CountsFit, SquaredFit
+from deepnmf.solvers.layered_chain import CODES_FITS, LayeredChain, layer_fits, learned_chain
 from deepnmf.solvers.layered_memory import LayeredMemories
 from deepnmf.solvers.losses import FROBENIUS, Loss
 from deepnmf.solvers.problem import Problem, Start
@@ -72,8 +70,8 @@ class HierarchyProblem(Problem):
     @property
     def memory(self) -> LayeredMemories:
         """The class of the statistics for learning in batches."""
-        data = CountsFit(self.loss.divergence) if isinstance(self.loss, BetaDivergence) else SquaredFit()
-        return LayeredMemories((data, *codes_fits(self.layer_losses())))
+        data, codes = layer_fits(self.loss, self.layer_losses())
+        return LayeredMemories((data, *codes))
 
     @property
     def fixes_components(self) -> bool:

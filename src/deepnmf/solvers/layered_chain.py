@@ -18,7 +18,7 @@ from deepnmf.solvers.layered_descent import (
     LayeredLoss,
     encoded,
 )
-from deepnmf.solvers.layered_fits import CountsFit, SquaredFit
+from deepnmf.solvers.layered_fits import CountsFit, DataFit, SquaredFit
 from deepnmf.solvers.learned import LinearChain
 from deepnmf.solvers.losses import Loss
 
@@ -93,10 +93,13 @@ def layered_loss(
     fixed: FixedEntries | None = None,
 ) -> LayeredLoss:
     """Return the loss over the rows of an engine."""
-    data = CountsFit.of(loss.divergence, engine, fixed) if isinstance(loss, BetaDivergence) else SquaredFit(fixed)
-    return LayeredLoss(data, codes_fits(layer_loss), weights)
+    data, codes = layer_fits(loss, layer_loss, fixed)
+    return LayeredLoss(data.over(engine), codes, weights)
 
 
-def codes_fits(names: Sequence[str]) -> tuple[CodesFit, ...]:
-    """d_2..d_m by their names."""
-    return tuple(CODES_FITS[name] for name in names)
+def layer_fits(
+    loss: Loss, layer_loss: Sequence[str], fixed: FixedEntries | None = None
+) -> tuple[DataFit, tuple[CodesFit, ...]]:
+    """Return the fit of the first layer to the data, and d_2..d_m by their names."""
+    data = CountsFit(loss.divergence, fixed=fixed) if isinstance(loss, BetaDivergence) else SquaredFit(fixed)
+    return data, tuple(CODES_FITS[name] for name in layer_loss)

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,10 @@ class DataFit(FactorSteps):
     """
 
     fixed: FixedEntries | None
+
+    def over(self, engine: Engine) -> "DataFit":
+        """Return the fit with the constants of its value for the rows of an engine."""
+        return self
 
     @abstractmethod
     def rows(self, engine: Engine, codes: Array, Z: Array) -> Engine:
@@ -139,10 +143,8 @@ class CountsFit(DataFit):
     constant: float = 0.0  # the part of the divergence that does not depend on the model
     fixed: FixedEntries | None = None
 
-    @classmethod
-    def of(cls, divergence: Divergence, engine: Engine, fixed: FixedEntries | None) -> "CountsFit":
-        """Return the fit for the rows of an engine, with one pass over them."""
-        return cls(divergence, constant(engine, divergence), fixed)
+    def over(self, engine: Engine) -> "CountsFit":
+        return replace(self, constant=constant(engine, self.divergence))
 
     def rows(self, engine: Engine, codes: Array, Z: Array) -> Engine:
         return engine

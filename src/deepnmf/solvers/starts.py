@@ -1,4 +1,4 @@
-"""Initial codes and factors of one layer.
+"""Initial codes and factors >= 0 of one layer; `deepnmf.solvers.free_starts` has factors of any sign.
 
 Random numbers are drawn for features only; the codes of a row are computed from them and the row, so that a row has the
 same initial codes at any position in X.
@@ -8,32 +8,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg
 
 from deepnmf.arrays import Array
 from deepnmf.engines import Block, Engine, Sums
-from deepnmf.objective import Chain, CodePenalty
-from deepnmf.solvers.encoding import encode_rows
-from deepnmf.solvers.kmeans import kmeans_centers
-from deepnmf.solvers.least_squares import least_change
-from deepnmf.solvers.statistics import statistics
 from deepnmf.solvers.svd import truncated_svd
 
-NNDSVD_POWER_STEPS, STEADY = 7, 0.01  # with less accurate vectors, fits of text end in poorer minima
-ROUNDING = 1e-14  # of the largest code: smaller codes are rounding errors, and activations may have roots
-STEEPEST = 1e6  # a larger shift makes all code columns parallel in double precision
+# Accuracy of the singular vectors for NNDSVD: with less accurate ones, fits of text end in poorer minima.
+POWER_STEPS, STEADY = 7, 0.01
 BEYOND_THE_RANK = 1e-7  # of the largest singular value: smaller ones are rounding errors of XᵀX
-UNSHOWN = 1e-13  # of the largest eigenvalue of HᵀH, and of the largest entry of a factor: less is rounding error
-SAME = 1e-12  # of the mean square of the rows: rows that differ by less are considered equal
+
 TURNS = 20  # radians: the phase range of a random code over the spread of the rows
+LEAST_SPREAD = 1e-12  # of the mean square of the rows: rows whose squares differ by less are considered equal
 
 
 def nonnegative_start(engine: Engine, rank: int, init: str, rng: np.random.RandomState) -> tuple[Array, Array]:
     """Return codes and factor >= 0: random, or NNDSVD (Boutsidis & Gallopoulos, 2008) up to the rank."""
     if init == "random":
         return _random(engine, rank, rng)
-    triplets = truncated_svd(engine, rank, rng, power_steps=NNDSVD_POWER_STEPS, steady=STEADY)
-    codes, factor = _nndsvd(*_within_rank(*triplets), engine.row_weights)
+    triplets = truncated_svd(engine, rank, rng, power_steps=POWER_STEPS, steady=STEADY)
+    codes, factor = _nndsvd(*within_rank(*triplets), engine.row_weights)
     if init == "nndsvda":
         codes[codes == 0] = factor[factor == 0] = engine.mean
     elif init == "nndsvdar":
@@ -68,10 +61,10 @@ def _row_spread(engine: Engine) -> float:
     sums, weights = engine.column_sums()
     n_rows = weights.max()
     square = engine.measured.sqnorm / n_rows
-    return float(np.sqrt(max(square - float(np.square(sums / n_rows).sum()), SAME * square)))
+    return float(np.sqrt(max(square - float(np.square(sums / n_rows).sum()), LEAST_SPREAD * square)))
 
 
-def _within_rank(U: Array, s: Array, Vt: Array) -> tuple[Array, Array, Array]:
+def within_rank(U: Array, s: Array, Vt: Array) -> tuple[Array, Array, Array]:
     """Singular triplets up to the rank of X; vectors beyond are arbitrary."""
     found = max(1, np.count_nonzero(s > BEYOND_THE_RANK * s[0]))
     return U[:, :found], s[:found], Vt[:found]
@@ -127,74 +120,3 @@ def _divided(X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Su
 
 def _multiplied(X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:  # noqa: ARG001
     return (rows[0] * rows[1],), ()
-
-
-def free_start(engine: Engine, rank: int, init: str, rng: np.random.RandomState) -> tuple[Array, Array]:
-    """Return codes >= 0 and a factor of any sign: random, with the error of the truncated SVD, or cluster centers."""
-    if init == "kmeans":
-        return _kmeans_start(engine, rank, rng)
-    codes = random_codes(engine, rank, rng) if init == "random" else _svd_codes(engine, rank, rng)
-    codes = np.asarray(codes, dtype=engine.dtype)
-    return codes, regress(engine, codes)
-
-
-def _kmeans_start(engine: Engine, rank: int, rng: np.random.RandomState) -> tuple[Array, Array]:
-    """Return cluster centers as features, and the best nonnegative codes (Ding, Li & Jordan, 2010)."""
-    centers = kmeans_centers(engine, rank, rng)
-    return encode_rows(engine, centers, CodePenalty(np.zeros((rank, rank)))), centers
-
-
-def _svd_codes(engine: Engine, rank: int, rng: np.random.RandomState) -> Array:
-    """Return nonnegative codes that span the leading left singular vectors (Gillis & Kumar, 2015).
-
-    The leading left vector of a connected nonnegative X is positive, and adding enough of it makes the other vectors
-    nonnegative within the same span. For other X, the constant column is added, at the cost of one rank.
-    """
-    U, _, _ = _within_rank(*truncated_svd(engine, rank, rng))
-    size = engine.total_weight**-0.5  # of a column of ones with unit norm
-    codes = _lifted(U.astype(np.float64, copy=False), engine.counting_rows, size)
-    if codes.shape[1] == rank:
-        return codes
-    return np.hstack([codes, size * random_codes(engine, rank - codes.shape[1], rng)])
-
-
-def _lifted(U: Array, counting: Array, size: float) -> Array:
-    """Return nonnegative columns in the span of U; rows without weight are only clipped at 0."""
-    lead = U[:, 0] if U[counting, 0].sum() >= 0 else -U[:, 0]
-    positive = (lead > 0) & counting
-    others = U[:, 1:]
-    if (others[~positive & counting] < 0).any() or (lead[counting] < 0).any():
-        return _above_minima(U, counting, size)
-    shifts = np.maximum(0, (-others[positive] / lead[positive, None]).max(axis=0, initial=0))
-    if (shifts > STEEPEST).any():
-        return _above_minima(U, counting, size)
-    raised = others + shifts * lead[:, None]
-    raised = np.where(raised > ROUNDING * raised[counting].max(axis=0, initial=0), raised, 0)
-    return np.hstack([np.maximum(lead, 0)[:, None], raised])
-
-
-def _above_minima(U: Array, counting: Array, size: float) -> Array:
-    kept = U[:, :-1] if U.shape[1] > 1 else U[:, :0]
-    raised = np.maximum(kept - kept[counting].min(axis=0, initial=0), 0)
-    return np.hstack([raised, np.full((len(U), 1), size)])
-
-
-def regress(engine: Engine, codes: Array) -> Array:
-    """Return the best factor for given codes, lstsq(H, X).
-
-    If other features fit X exactly, the remaining ones are rounding errors, by which codes must not be divided.
-    """
-    stats = statistics(engine, codes)
-    Z = linalg.lstsq(stats.K, stats.M, UNSHOWN, lapack_driver="gelsy", check_finite=False)[0]
-    return np.where(np.abs(Z) > UNSHOWN * np.abs(Z).max(initial=0), Z, 0)
-
-
-def refitted(engine: Engine, codes: Array, chain: Chain) -> Chain:
-    """Return the best chain without sign constraint for given codes that is nearest to the given one.
-
-    A sweep begins with the codes, so that factors that do not match the codes would destroy them.
-    """
-    stats = statistics(engine, codes)
-    for layer in range(chain.depth):
-        chain = chain.with_factor(layer, least_change(chain, layer, stats)[0])
-    return chain
