@@ -8,20 +8,22 @@ from deepnmf.objective.fixed_entries import FixedEntries
 from deepnmf.objective.gram import FactoredGram, FormedGram, Gram
 from deepnmf.objective.graph_penalties import GraphPenalty, Graphs
 from deepnmf.objective.guides import Guide
-from deepnmf.objective.linear import Objective
-from deepnmf.objective.penalties import (
-    CodePenalty,
-    ElasticNet,
-    ElasticNetPerEntry,
-    Known,
+from deepnmf.objective.layer_penalties import (
     LayerPenalty,
-    Penalty,
     RidgeCodes,
     SquaredL1Codes,
     SquaredL1Features,
     TopScaleSquaredL1Codes,
     UnitScaleSquaredL1Codes,
     UnitScaleSquaredL1Features,
+)
+from deepnmf.objective.linear import Objective
+from deepnmf.objective.penalties import (
+    CodePenalty,
+    ElasticNet,
+    ElasticNetPerEntry,
+    Known,
+    Penalty,
     UnresolvedPenalty,
 )
 from deepnmf.objective.quadratic import FactorTerms, KroneckerTerm, Quadratic
