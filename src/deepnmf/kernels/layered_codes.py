@@ -1,10 +1,10 @@
 """Coordinate descent on the codes of all layers of a row, where each layer explains the codes of the layer below.
 
 The problem of a row is convex in all its codes together: the loss of h_1 on the data plus
-Σ_l λ_l d_l(h_{l-1} | h_l Z_l + ε), where each loss is squared error or the Kullback-Leibler divergence. A coordinate has
-slope s and curvature b > 0. If all its terms are squared errors, it moves to its minimum. Otherwise it makes a Newton
-step that never passes the minimum: if s < 0 in h itself, in which the slope is concave, h ← h - s/b; if s > 0 in 1/h,
-in which the slope is convex, h ← h·hb/(hb + s).
+Σ_l λ_l d_l(h_{l-1} | h_l Z_l + ε), where each loss is squared error or the Kullback-Leibler divergence. A coordinate
+has slope s and curvature b > 0. If all its terms are squared errors, it moves to its minimum. Otherwise it makes a
+Newton step that never passes the minimum: if s < 0 in h itself, in which the slope is concave, h ← h - s/b; if s > 0 in
+1/h, in which the slope is convex, h ← h·hb/(hb + s).
 """
 
 from itertools import pairwise

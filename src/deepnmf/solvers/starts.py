@@ -21,11 +21,11 @@ from deepnmf.solvers.svd import truncated_svd
 
 NNDSVD_POWER_STEPS, STEADY = 7, 0.01  # with less accurate vectors, fits of text end in poorer minima
 ROUNDING = 1e-14  # of the largest code: smaller codes are rounding errors, and activations may have roots
-STEEPEST = 1e6  # a larger shift makes all code columns parallel in double precision
-BEYOND_THE_RANK = 1e-7  # of the largest singular value: smaller ones are rounding errors of XᵀX
-UNSHOWN = 1e-13  # of the largest eigenvalue of HᵀH, and of the largest entry of a factor: less is rounding error
-SAME = 1e-12  # of the mean square of the rows: rows that differ by less are considered equal
-TURNS = 20  # radians: the phase range of a random code over the spread of the rows
+LARGEST_SHIFT = 1e6  # a larger shift makes all code columns parallel in double precision
+RANK_TOLERANCE = 1e-7  # of the largest singular value: smaller ones are rounding errors of XᵀX
+ROUNDING_EIGENVALUE = 1e-13  # of the largest eigenvalue of HᵀH, and of the largest entry of a factor
+EQUAL_ROWS = 1e-12  # of the mean square of the rows: rows that differ by less are considered equal
+PHASE_RANGE = 20  # radians: the phase range of a random code over the spread of the rows
 
 
 def nonnegative_start(engine: Engine, rank: int, init: str, rng: np.random.RandomState) -> tuple[Array, Array]:
@@ -59,7 +59,7 @@ def random_codes(engine: Engine, rank: int, rng: np.random.RandomState) -> Array
     """
     directions = rng.standard_normal((rank, engine.n_features))
     phases = 2 * np.pi * rng.random_sample(rank)
-    turns = TURNS / (_row_spread(engine) or 1.0)
+    turns = PHASE_RANGE / (_row_spread(engine) or 1.0)
     return np.sqrt(2) * np.abs(np.cos(np.asarray(engine.project(turns * directions), dtype=np.float64) + phases))
 
 
@@ -68,12 +68,12 @@ def _row_spread(engine: Engine) -> float:
     sums, weights = engine.column_sums()
     n_rows = weights.max()
     square = engine.measured.sqnorm / n_rows
-    return float(np.sqrt(max(square - float(np.square(sums / n_rows).sum()), SAME * square)))
+    return float(np.sqrt(max(square - float(np.square(sums / n_rows).sum()), EQUAL_ROWS * square)))
 
 
 def _within_rank(U: Array, s: Array, Vt: Array) -> tuple[Array, Array, Array]:
     """Singular triplets up to the rank of X; vectors beyond are arbitrary."""
-    found = max(1, np.count_nonzero(s > BEYOND_THE_RANK * s[0]))
+    found = max(1, np.count_nonzero(s > RANK_TOLERANCE * s[0]))
     return U[:, :found], s[:found], Vt[:found]
 
 
@@ -166,7 +166,7 @@ def _lifted(U: Array, counting: Array, size: float) -> Array:
     if (others[~positive & counting] < 0).any() or (lead[counting] < 0).any():
         return _above_minima(U, counting, size)
     shifts = np.maximum(0, (-others[positive] / lead[positive, None]).max(axis=0, initial=0))
-    if (shifts > STEEPEST).any():
+    if (shifts > LARGEST_SHIFT).any():
         return _above_minima(U, counting, size)
     raised = others + shifts * lead[:, None]
     raised = np.where(raised > ROUNDING * raised[counting].max(axis=0, initial=0), raised, 0)
@@ -185,8 +185,8 @@ def regress(engine: Engine, codes: Array) -> Array:
     If other features fit X exactly, the remaining ones are rounding errors, by which codes must not be divided.
     """
     stats = statistics(engine, codes)
-    Z = linalg.lstsq(stats.K, stats.M, UNSHOWN, lapack_driver="gelsy", check_finite=False)[0]
-    return np.where(np.abs(Z) > UNSHOWN * np.abs(Z).max(initial=0), Z, 0)
+    Z = linalg.lstsq(stats.K, stats.M, ROUNDING_EIGENVALUE, lapack_driver="gelsy", check_finite=False)[0]
+    return np.where(np.abs(Z) > ROUNDING_EIGENVALUE * np.abs(Z).max(initial=0), Z, 0)
 
 
 def refitted(engine: Engine, codes: Array, chain: Chain) -> Chain:
