@@ -47,7 +47,7 @@ class Engine(ABC):
 
     @property
     def spread(self) -> float:
-        """(Σ x)² / (n Σ x²), in [0, 1]: the share of the entries that nonnegative data are spread over."""
+        """(Σ x)² / (n Σ x²), in [0, 1]: the effective share of nonzero entries of nonnegative data."""
         n_squares = self.measured.n_entries * self.measured.sqnorm
         return self.measured.total**2 / n_squares if n_squares > 0 else 1.0
 
