@@ -56,7 +56,7 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
     """
 
     _parameter_constraints: ClassVar[Constraints]
-    _learned: Any  # what the fit has learned, a `Learned`
+    _learned: Any  # a `Learned`, the learned part of the model
     _memory: Any = None  # the statistics from which `partial_fit` continues
 
     def __init_subclass__(cls, *, weighs_samples: bool = True, **kwargs: Any) -> None:
