@@ -13,7 +13,7 @@ from deepnmf.masks import check_unmasked
 
 NNDSVD = ("nndsvd", "nndsvda", "nndsvdar")
 FLOATS = [np.float64, np.float32]
-LIGHTEST = 1e-3  # of the largest weight: with smaller weights, steps are so short that the fit stops at once
+SMALLEST_WEIGHT = 1e-3  # of the largest weight: with smaller weights, steps are so short that the fit stops at once
 
 
 def layer_sizes(sizes: Any, name: str = "layer_sizes") -> tuple[int, ...]:
@@ -175,8 +175,8 @@ def check_any_weight(weight: Any) -> None:
     largest = float((weight if isinstance(weight, np.ndarray) else weight.data).max(initial=0))
     if largest == 0:
         raise ValueError("entry_weight is 0 for every entry of X: expected at least one positive weight.")
-    if largest < LIGHTEST:
+    if largest < SMALLEST_WEIGHT:
         raise ValueError(
-            f"entry_weight has a maximum of {largest:g}: expected a maximum from {LIGHTEST:g} to 1, so divide the "
-            "weights by it."
+            f"entry_weight has a maximum of {largest:g}: expected a maximum from {SMALLEST_WEIGHT:g} to 1, so divide "
+            "the weights by it."
         )

@@ -4,7 +4,7 @@ import numpy as np
 
 from deepnmf.arrays import Array
 
-NO_ROOT = 1e-18  # used instead of 0; its square vanishes in every sum
+TINY_ROOT = 1e-18  # used instead of 0; its square vanishes in every sum
 
 
 def by_weights(rows: Array, weights: Array | None) -> Array:
@@ -19,7 +19,7 @@ def by_roots(rows: Array, weights: Array | None) -> Array:
 
 def roots(weights: Array) -> Array:
     """Return square roots of weights, with a tiny number instead of 0 so that rows can be divided by them."""
-    return np.where(weights > 0, np.sqrt(weights), NO_ROOT)
+    return np.where(weights > 0, np.sqrt(weights), TINY_ROOT)
 
 
 def column_of(weights: Array, rows: Array) -> Array:

@@ -40,6 +40,6 @@ def _lengths(shape: Any) -> tuple[int, int]:
 def _check(name: str, part: Array, length: int, kinds: str) -> None:
     if part.shape != (length,) or part.dtype.kind not in kinds:
         raise ValueError(
-            f"{name} contains {np.dtype(part.dtype)} of shape {part.shape}, "
-            f"but {length} {'integers' if kinds == 'iu' else 'numbers'} are expected"
+            f"{name} contains {np.dtype(part.dtype)} of shape {part.shape}: "
+            f"expected {length} {'integers' if kinds == 'iu' else 'numbers'}"
         )

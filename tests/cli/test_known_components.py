@@ -44,7 +44,7 @@ def test_known_components_are_scaled_as_the_data(spectra):
     ("columns", "sentence"),
     [
         (["400 nm", "420 nm"], "of --fixed has no column for '400 nm', '420 nm': expected all columns of the data."),
-        ([f"{400 + 10 * j} nm" for j in range(7)], "'440 nm' and 2 more."),
+        ([f"{400 + 10 * j} nm" for j in range(7)], "'440 nm' and 2 more:"),
     ],
 )
 def test_missing_columns_are_named(spectra, columns, sentence):

@@ -121,7 +121,7 @@ def test_arrays_that_cannot_be_used_are_refused(spoil, words):
 
 
 def test_other_collections_of_dask_are_refused():
-    with pytest.raises(TypeError, match="a dask array is expected"):
+    with pytest.raises(TypeError, match="expected a dask array"):
         NMF(4).fit(dask.delayed(data)())
 
 

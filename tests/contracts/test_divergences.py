@@ -7,7 +7,7 @@ import dask.array as da
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.optimize import minimize as minimise_with_scipy
+from scipy.optimize import minimize as minimize_with_scipy
 from sklearn.decomposition._nmf import _beta_divergence, _beta_loss_to_float
 from threadpoolctl import threadpool_limits
 
@@ -323,7 +323,7 @@ def found_and_best(X, D, beta, penalty=FREE):
     def best(x):
         begun = np.full(r, x.sum() / r) / D.sum(axis=1) + 1e-3
         options = {"maxiter": 5000, "ftol": 1e-15, "gtol": 1e-10}
-        return minimise_with_scipy(
+        return minimize_with_scipy(
             objective, begun, (x,), "L-BFGS-B", jac=True, bounds=[(0, None)] * r, options=options
         )
 

@@ -202,7 +202,7 @@ def test_batches_use_the_units_of_the_first_one(tmp_path):
     other.save(tmp_path / "model.safetensors")
     loaded = deepnmf.load(tmp_path / "model.safetensors").partial_fit(scaled(X, 496))
     assert np.array_equal(loaded.components_, plain.partial_fit(X).components_)
-    with pytest.raises(ValueError, match="batches of a similar size"):
+    with pytest.raises(ValueError, match="expected batches of similar magnitude"):
         other.partial_fit(X)
 
 
@@ -225,7 +225,7 @@ def test_a_custom_start_is_in_the_units_of_the_data():
 
 @pytest.mark.parametrize("size", [1e-200, 1e200])
 def test_data_outside_the_supported_range_are_refused(size):
-    with pytest.raises(ValueError, match=r"X has entries of about .* sizes from 1e-150 to 1e150"):
+    with pytest.raises(ValueError, match=r"X has entries of about .* magnitudes from 1e-150 to 1e150"):
         fitted(NMF(3), data(N, 10) / data(N, 10).mean() * size)
 
 

@@ -1,4 +1,4 @@
-"""WHERE the rows are: passes over the data, block by block, on a thread pool."""
+"""Where the rows are: passes over the data, block by block, on a thread pool."""
 
 from deepnmf.engines.blocks import Block, Dense, LowRankPlusSparse, Products, Sparse
 from deepnmf.engines.choice import is_on_cluster, make_engine

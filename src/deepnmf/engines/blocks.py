@@ -1,9 +1,9 @@
 """Blocks of rows: the view of X that a step of a pass gets, for every kind of data.
 
 A block has a shape, a dtype and two products, X @ A and A @ X. Every other method has a default implementation in
-terms of these, so that a new kind of data is one small class. Rows may have weights: sums over rows count each row by
-its weight, products do not. A kind of data with a faster way overrides the default,
-first of all `dense`. Rows with unobserved entries are in `deepnmf.engines.holes`.
+terms of these, so that a new kind of data is one small class. Rows may have weights: sums over rows are weighted,
+products are not. A kind of data with a faster implementation overrides the default, above all that of `dense`. Rows
+with unobserved entries are in `deepnmf.engines.holes`.
 """
 
 from abc import ABC, abstractmethod
@@ -66,11 +66,11 @@ class Block(ABC):
         return by_weights(rows, self.row_weights)
 
     def by_roots(self, rows: Array) -> Array:
-        """Each row times the root of its weight: squares of the result add up by weights."""
+        """Each row times the square root of its weight, so that sums of squares are weighted."""
         return by_roots(rows, self.row_weights)
 
     def without_roots(self, rows: Array) -> Array:
-        """The rows again."""
+        """The inverse of `by_roots`."""
         return rows if self.row_weights is None else rows / column_of(roots(self.row_weights), rows)
 
     def weights_of(self, part: slice) -> Array | None:
@@ -78,7 +78,7 @@ class Block(ABC):
         return None if self.row_weights is None else self.row_weights[part]
 
     def total(self, each: Array) -> float:
-        """The sum of one number for each row, by weights and in double precision."""
+        """The weighted sum of one number for each row, in double precision."""
         return float(np.sum(self.weighed(each), dtype=np.float64))
 
     def dense(self, part: slice | Array) -> Array:
@@ -130,7 +130,7 @@ class Block(ABC):
         return self.total(self.row_misfits(H, D))
 
     def row_misfits(self, H: Array, D: Array) -> Array:
-        """The same of every row without its weight."""
+        """The same for every row, without its weight."""
         return np.concatenate([rows.row_misfits(H[part], D) for part, rows in self._dense_parts()])
 
     def normal_equations(self, features: Array) -> Iterator[NormalEquations]:
@@ -138,7 +138,7 @@ class Block(ABC):
         yield NormalEquations(slice(0, self.shape[0]), self @ features)
 
     def with_zeros(self) -> "Block | None":
-        """The rows with zeros in place of unobserved entries, where most entries are zeros; None elsewhere."""
+        """The rows with zeros in place of unobserved entries, if most entries are zeros; otherwise None."""
         return None
 
     def averaged(self, mean: Matrix, scaled_mean: Matrix) -> "Block":
@@ -156,7 +156,7 @@ class Block(ABC):
         raise TypeError(f"{type(self).__name__} cannot be transposed.")
 
     def scaled(self, weights: Array) -> "Block":
-        """Rows times weights, or where entries have weights, these times those of the rows."""
+        """Rows times weights or, if entries have weights, entry weights times row weights."""
         raise TypeError(f"{type(self).__name__} cannot be scaled.")
 
     def _dense_parts(self) -> Iterator[tuple[slice, "Dense"]]:
@@ -306,7 +306,7 @@ def stored_bytes(X: Matrix) -> int:
 
 
 def stored_rows(X: Matrix, part: slice) -> Matrix:
-    """Rows of a CSR matrix that share its values: slicing would copy them in every pass, and so would a constructor."""
+    """Rows of a CSR matrix as a view, because slicing or a constructor would copy its values in every pass."""
     begin, end = X.indptr[part.start], X.indptr[part.stop]
     rows = type(X)((part.stop - part.start, X.shape[1]), dtype=X.dtype)
     rows.data, rows.indices = X.data[begin:end], X.indices[begin:end]

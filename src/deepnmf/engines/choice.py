@@ -61,7 +61,7 @@ def make_engine(
 
 
 def is_on_cluster(X: Matrix) -> bool:
-    """Whether X is a dask array. This does not import dask: whoever made X has already imported it."""
+    """Whether X is a dask array. This does not import dask, which is already imported if X is one."""
     return type(X).__module__.partition(".")[0] == "dask"
 
 
@@ -100,8 +100,8 @@ def safe_unit(engine: Engine) -> float:
     if not 1 / MAX_MAGNITUDE[name] <= magnitude <= MAX_MAGNITUDE[name]:
         exponent = DOCUMENTED_EXPONENT[name]
         raise ValueError(
-            f"X has entries of about {magnitude:.1e} in {name}, and sizes from 1e-{exponent} to 1e{exponent} "
-            "are expected: scale X."
+            f"X has entries of about {magnitude:.1e} in {name}: expected magnitudes from 1e-{exponent} to "
+            f"1e{exponent}, so scale X."
         )
     return float(2.0 ** (UNIT_EXPONENT_STEP * np.rint(np.log2(magnitude) / UNIT_EXPONENT_STEP)))
 
@@ -112,17 +112,17 @@ def check_magnitude(engine: Engine, model: str) -> None:
         largest = MAX_RMS_IN_FIXED_UNITS[engine.dtype.name]
         raise ValueError(
             f"X has entries of about {mean_magnitude(engine):.1e}, but {model} with these parameters depends on the "
-            f"units of X: a root mean square from {1 / largest:.0e} to {largest:.0e} is expected: scale X."
+            f"units of X: expected a root mean square from {1 / largest:.0e} to {largest:.0e}, so scale X."
         )
 
 
 def check_batch(engine: Engine) -> None:
-    """Refuse a batch whose squares are nothing, or everything, beside those of the batches before."""
+    """Refuse a batch whose squares are negligible or dominant compared with those of previous batches."""
     if not has_safe_magnitude(engine):
         size = mean_magnitude(engine) * engine.unit
         raise ValueError(
-            f"X has entries of about {size:.1e}, and partial_fit has learned from some of about {engine.unit:.1e}: "
-            "batches of a similar size are expected."
+            f"X has entries of about {size:.1e}, but the first batch of partial_fit had entries of about "
+            f"{engine.unit:.1e}: expected batches of similar magnitude."
         )
 
 

@@ -1,10 +1,9 @@
 """Rows of a dask array, on the active scheduler: threads, processes, or a cluster.
 
-A pass is one task graph with about one task per chunk of rows, however many passes were before it: new rows stay on
-the workers that computed them. The scheduler remembers how each chunk was computed, so it can compute again what is
-lost with a worker. Arrays of the caller are sent as tasks that contain them and are not scattered, so that this holds
-for them too. Every few passes the rows are fetched and sent again, so that the graphs the scheduler remembers do not
-grow with the number of passes.
+A pass is one task graph with about one task per chunk of rows, independent of the number of previous passes: new rows
+stay on the workers that computed them. The scheduler stores how each chunk was computed, so that it can recompute data
+that are lost with a worker. This includes arrays of the caller, which are sent inside tasks and are not scattered.
+Every few passes the rows are fetched and sent again, so that the stored graphs do not grow with the number of passes.
 """
 
 import sys
@@ -47,7 +46,7 @@ class RowsOnCluster(Engine):
     unit : float
         The unit by which X was divided.
     row_weights : array of shape (n,), optional
-        What each row counts.
+        The weight of each row.
     sizes : Step
         The step that computes the sizes of the rows, and may validate them.
     """
@@ -146,7 +145,7 @@ class RowsOnCluster(Engine):
 def check_dask_array(X: da.Array) -> da.Array:
     """Return X with whole rows in its chunks; raise an error if it is not a matrix with chunks of known sizes."""
     if not isinstance(X, da.Array):
-        raise TypeError(f"X is a dask {type(X).__name__}, and a dask array is expected: X.to_dask_array(lengths=True).")
+        raise TypeError(f"X is a dask {type(X).__name__}: expected a dask array, as of X.to_dask_array(lengths=True).")
     if X.ndim != 2:
         raise ValueError(f"Expected 2D array, got a dask array of shape {X.shape}.")
     if any(np.isnan(length) for lengths in X.chunks for length in lengths):
@@ -198,7 +197,7 @@ def _persisted(*collections: Any) -> tuple[Any, ...]:
 
 
 def _clients_of(X: da.Array) -> set[Any]:
-    """The client that runs the passes, and the clients that hold chunks of X."""
+    """The client that runs the passes, and the clients of the chunks of X."""
     if "distributed" not in sys.modules:
         return set()
     distributed = sys.modules["distributed"]

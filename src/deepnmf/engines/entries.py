@@ -1,4 +1,4 @@
-"""Blocks as entries: what losses read that count stored entries, and rows or columns cut by how many they have."""
+"""Blocks as entries, for losses that use stored entries only, and blocks with about equal numbers of entries."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -14,13 +14,13 @@ from deepnmf.engines.protocol import Engine
 from deepnmf.engines.sparse_holes import HoledSparse
 from deepnmf.kernels.poisson import Entries
 
-ENTRIES_TOGETHER = 2**15  # in a block at least: some milliseconds of work
-MOST_BLOCKS = 32  # as long as these have enough entries: each costs a call
-BY_COLUMNS = 4  # and so many for each column of the sums that a block may make
+ENTRIES_TOGETHER = 2**15  # smallest number in a block, some milliseconds of work
+MOST_BLOCKS = 32  # because each block costs a call
+BY_COLUMNS = 4  # smallest number of entries in a block for each column of its sums
 
 
 class RowsByEntries(BlockedRows):
-    """Rows in memory whose blocks have about as many entries each; the same rows, cut more finely than for products."""
+    """Rows in memory in blocks of about equal numbers of entries, smaller than the blocks for products."""
 
     def __init__(self, X: Block, like: Engine, row_weights: Array | None = None) -> None:
         self._X = X
@@ -34,21 +34,21 @@ class RowsByEntries(BlockedRows):
 
 
 def rows_and_columns(engine: Engine) -> tuple[Engine, Engine] | None:
-    """Rows and columns by entries, the latter a transposed copy of what is stored or a view of an array.
+    """Return engines for rows and for columns; columns are a transposed copy of stored entries, or a view of an array.
 
-    None where rows are not in memory, or of a kind that has no columns at hand.
+    Return None if rows are not in memory, or if their kind of data has no access to columns.
     """
     columns = _transposed(engine.scaled_block) if isinstance(engine, RowsInMemory) else None
     return None if columns is None else (rows_by_entries(engine), RowsByEntries(columns, engine))
 
 
 def rows_by_entries(engine: Engine) -> Engine:
-    """The rows cut by entries where they are in memory, else as they are."""
+    """Return the rows in blocks by entries if they are in memory; otherwise the same engine."""
     return RowsByEntries(engine._X, engine, engine.row_weights) if isinstance(engine, RowsInMemory) else engine
 
 
 def entry_parts(X_b: Block) -> Iterator[tuple[slice, Entries | Array]]:
-    """The rows of a block: stored entries, or an array where all entries are observed and stored."""
+    """Yield the rows of a block: stored entries, or an array if all entries are observed and stored."""
     whole = slice(0, X_b.shape[0])
     if isinstance(X_b, Dense):
         yield whole, np.ascontiguousarray(X_b.X)
@@ -65,12 +65,12 @@ def entry_parts(X_b: Block) -> Iterator[tuple[slice, Entries | Array]]:
 
 
 def stored_rows(X_b: Block) -> Matrix | None:
-    """The rows as a CSR matrix whose other entries are zeros; None where they are not stored so."""
+    """Return the rows as a CSR matrix whose other entries are zeros; None if they are stored differently."""
     return X_b.X if isinstance(X_b, Sparse) else None
 
 
 def dense_parts(X_b: Block, n_rows: int) -> Iterator[tuple[slice, Array, Array | None]]:
-    """A few rows at a time as arrays: values, and weights where some entries were not observed or count less."""
+    """Yield a few rows at a time as arrays: values, and weights if some entries are unobserved or weighted."""
     for start in range(0, X_b.shape[0], n_rows):
         part = slice(start, min(start + n_rows, X_b.shape[0]))
         if isinstance(X_b, HoledDense | HoledSparse):
@@ -84,7 +84,7 @@ def dense_parts(X_b: Block, n_rows: int) -> Iterator[tuple[slice, Array, Array |
 
 
 def stored_entries(X: Array, weights: Array | None = None) -> Entries:
-    """The entries of an array that are not 0, or those that have weights."""
+    """Return the nonzero entries of an array, or those with weights."""
     rows, columns = np.nonzero(X if weights is None else weights)
     indptr = np.zeros(len(X) + 1, np.int64)
     np.cumsum(np.bincount(rows, minlength=len(X)), out=indptr[1:])
@@ -103,7 +103,7 @@ def _transposed(X: Block) -> Block | None:
 
 
 def _entries_before(X: Block) -> Array:
-    """How many entries there are before each row, and in all."""
+    """The number of entries before each row, and the total number."""
     if isinstance(X, Sparse | HoledSparse):
         return np.asarray(X.X.indptr, dtype=np.int64)
     return np.arange(X.shape[0] + 1) * X.shape[1]

@@ -1,4 +1,4 @@
-"""Blocks of rows with holes, that is with unobserved entries, or with entry weights.
+"""Blocks of rows with holes, that is, with unobserved entries, or with entry weights.
 
 ½ Σ w_ij (x_ij - (HD)_ij)² with w in [0, 1] is majorized by ½‖X̃ - HD‖² + a constant, X̃ = W∘X + (1 - W)∘H₀D₀, with
 equality at H₀, D₀: a step that lowers the loss of the completed rows X̃ also lowers that of the observed entries. X̃ is
@@ -61,7 +61,7 @@ class Holed(Block):
 
     @abstractmethod
     def _completed(self, H: Array, D: Array) -> Completed:
-        """The same, but for the weights of rows of X̃."""
+        """The same without the weights of rows of X̃."""
 
     @abstractmethod
     def observed_rows(self) -> Iterator[ObservedRow]:

@@ -82,7 +82,7 @@ class RowsInMemory(BlockedRows):
     unit : float
         The unit by which X was divided.
     row_weights : array of shape (n,), optional
-        What each row counts.
+        The weight of each row.
     sqnorm : float, optional
         ‖X‖² of the samples, if these rows are means of groups of samples.
     """
@@ -121,11 +121,11 @@ class RowsInMemory(BlockedRows):
 
     @property
     def scaled_block(self) -> Block:
-        """The rows times their weights, whose columns are then fitted as those of rows without weights."""
+        """The rows times their weights, so that columns can be fitted as for rows without weights."""
         return self._X if self.row_weights is None else self._X.scaled(self.row_weights)
 
     def filled(self) -> Engine:
-        """Return an engine for the same rows without holes: zeros where they are the rule, else means of columns."""
+        """Return an engine for the rows with holes filled in: by zeros if most entries are 0, else by column means."""
         zeros = self._X.with_zeros()
         if zeros is None:
             return super().filled()

@@ -30,10 +30,10 @@ class Engine(ABC):
     workers: Workers
     is_complete: bool = True  # whether every entry was observed or has been filled in
     is_sparsely_observed: bool = False  # whether so few were observed that it is faster to fit each row separately
-    row_weights: Array | None = None  # what each row counts in sums; None: every row counts 1
+    row_weights: Array | None = None  # the weight of each row in sums; None: every weight is 1
     one_array: Array | None = None  # all rows, if they are few and complete and have no weights
-    gains_by_single_precision: bool = False  # whether passes in it save more than rounding X costs
-    scatter: float = 0.0  # the constant part of the loss beside these rows: that within groups, if rows are group means
+    gains_by_single_precision: bool = False  # whether passes in single precision save more time than rounding X costs
+    scatter: float = 0.0  # a constant part of the loss: the scatter within groups, if rows are group means
 
     @property
     def sqnorm(self) -> float:
@@ -47,7 +47,7 @@ class Engine(ABC):
 
     @property
     def spread(self) -> float:
-        """(Σ x)² / (n Σ x²), in [0, 1]: the share of the entries that nonnegative data are spread over."""
+        """(Σ x)² / (n Σ x²), in [0, 1]: the effective share of nonzero entries of nonnegative data."""
         n_squares = self.measured.n_entries * self.measured.sqnorm
         return self.measured.total**2 / n_squares if n_squares > 0 else 1.0
 
@@ -68,7 +68,7 @@ class Engine(ABC):
         )
 
     def weighing(self, rows: Sequence[Array], step: Step) -> tuple[Sequence[Array], Step]:
-        """Rows and step of a pass whose blocks know the weights of their rows."""
+        """Return rows and step of a pass in which blocks have the weights of their rows."""
         return (rows, step) if self.row_weights is None else ((self.row_weights, *rows), _WeighingStep(step))
 
     @abstractmethod
@@ -91,7 +91,7 @@ class Engine(ABC):
         return projected
 
     def combined(self, weights: Array) -> Array:
-        """AᵀX for weights A: each row of the result is a sum of the rows of X, by these weights alone."""
+        """AᵀX for weights A, without row weights: each row of the result is a weighted sum of the rows of X."""
         _, (sums,) = self.sweep((weights,), _combination)
         return sums
 
@@ -127,7 +127,7 @@ class Engine(ABC):
     def grouped(self, places: Array, counts: Array) -> "Engine":
         """Return an engine for the mean of each group times √count; its loss is that of the samples.
 
-        `places` holds the index of each sample's group, `counts` the sizes of the groups.
+        `places` contains the index of the group of each sample, `counts` the sizes of the groups.
         """
         raise TypeError(f"{type(self).__name__} cannot average groups of rows, because not all rows are in memory.")
 
@@ -166,7 +166,7 @@ class CompletedRows(Engine):
 
 @dataclass(frozen=True)
 class _WeighingStep:
-    """A step on a block that knows the weights of its rows, which are the first of the row arrays."""
+    """A step on a block with the weights of its rows, which are the first of the row arrays."""
 
     step: Step
 
@@ -224,7 +224,7 @@ class CheckedSizes:
         """Validate a block and return its sizes."""
         _, measured = sizes(X_b, rows)
         if not np.isfinite(measured[1]):
-            raise ValueError("Input X contains NaN or infinity, and rows that are not in memory must be complete.")
+            raise ValueError("Input X contains NaN or infinity, but rows that are not in memory must be complete.")
         if self.nonnegative and X_b.minimum() < 0:
             raise ValueError("Negative values in data passed to a nonnegative model (input X).")
         return (), measured

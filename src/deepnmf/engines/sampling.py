@@ -1,4 +1,4 @@
-"""Rows that are evenly spaced over the data, wherever these are."""
+"""Evenly spaced rows of any kind of data."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from deepnmf.engines.streaming import RowSource, is_streamed
 
 
 def spaced(X: Any, step: int) -> Any:
-    """Every so many rows of X, for any kind of X, in memory; those on a cluster stay there."""
+    """Return every `step`-th row of any kind of X in memory; rows on a cluster stay there."""
     if is_streamed(X):
         return _read_spaced(X, step)
     chosen = X[::step]
@@ -20,7 +20,7 @@ def spaced(X: Any, step: int) -> Any:
 
 
 def _read_spaced(source: RowSource, step: int) -> Array:
-    """Rows that lie close together are read with those between them: stored in one chunk, they are read at once."""
+    """Read evenly spaced rows; if they are close together, read rows in between, too, because chunks are read whole."""
     n_samples, n_features = source.shape
     together = max(1, BLOCK_BYTES // (step * n_features * source.dtype.itemsize))
     starts = range(0, n_samples, together * step)

@@ -1,6 +1,6 @@
-"""Blocks of sparse rows with holes: only the stored entries count, or all of them but some.
+"""Blocks of sparse rows with holes: only the stored entries are observed, or all entries except some.
 
-X is never made dense. What a model fills in is of low rank, beside what is stored.
+X is never converted to a dense array. The values filled in by a model are of low rank, in addition to stored entries.
 """
 
 from collections.abc import Iterator
@@ -30,9 +30,9 @@ SPARSELY_OBSERVED = 0.15  # share of the entries; measured by `python -m benchma
 
 @dataclass(frozen=True)
 class PatternWeights:
-    """Weights of a sparse X whose absent entries are zeros that count: one for each stored entry, and one for the rest.
+    """Weights of a sparse X whose absent entries are observed zeros: one for each stored entry, and one for the rest.
 
-    An entry that must not count, be it a zero, is stored and has no weight.
+    An unobserved entry, even a zero, is stored with weight 0.
     """
 
     stored: Matrix  # in the pattern of X
@@ -40,7 +40,7 @@ class PatternWeights:
 
     @property
     def data(self) -> Array:
-        """The largest weights, by which all are checked."""
+        """The largest weights, which are used for checks."""
         return np.append(self.stored.data.max(initial=0), self.rest)
 
 
@@ -69,7 +69,7 @@ class HoledSparse(Holed):
         return HoledSparse(stored_rows(self.X, part), weight, self.rest)
 
     def weighted(self) -> tuple[Matrix, Matrix]:
-        """W∘X, and W as far as it is stored."""
+        """W∘X, and the stored part of W."""
         return self._with(self.weights * self.X.data), self._with(self.weights)
 
     def sizes(self) -> Sizes:
@@ -98,7 +98,7 @@ class HoledSparse(Holed):
         )
 
     def _completed(self, H: Array, D: Array) -> Completed:
-        """X̃ is (1 - rest) HD beside what is stored."""
+        """X̃ is (1 - rest) HD plus stored entries."""
         model = sampled_products(self.X, H, D)
         residual = self.X.data - model
         step = self.weights * residual
@@ -115,7 +115,7 @@ class HoledSparse(Holed):
             yield ObservedRow(self.X.indices[begin:end], self.X.data[begin:end], self.weights[begin:end])
 
     def normal_equations(self, features: Array) -> Iterator[NormalEquations]:
-        """As if the stored entries had lost the weight of the rest, which all entries then have in common."""
+        """The normal equations: weight `rest` for all entries, and the difference from it for stored entries."""
         if self.rest == 0:
             yield from super().normal_equations(features)
             return
@@ -153,7 +153,7 @@ class HoledSparse(Holed):
         return self._sum(self.weights) + self.rest * (n_entries - self._sum(np.ones(self.X.nnz)))
 
     def _sum(self, values: Array) -> float:
-        """The sum of one number for each stored entry, by the weights of rows."""
+        """The sum of one number for each stored entry, weighted by rows."""
         return float(np.sum(self._by_rows(values), dtype=np.float64))
 
     def _by_rows(self, values: Array) -> Array:
@@ -167,7 +167,7 @@ class HoledSparse(Holed):
 
 
 def is_sparse(n_observed: int, shape: tuple[int, ...]) -> bool:
-    """Whether so few entries were observed that they are stored one by one, and rows fitted each on its own."""
+    """Whether so few entries were observed that they are stored individually and rows are fitted separately."""
     return n_observed < SPARSELY_OBSERVED * shape[0] * shape[1]
 
 

@@ -61,8 +61,7 @@ class RowsOfFile(RowSource):
         if X.ndim != 2 or not X.flags.c_contiguous:
             order = "C" if X.flags.c_contiguous else "Fortran"
             raise ValueError(
-                f"{X.filename} contains an array of shape {X.shape} in {order} order, "
-                "but a matrix in C order is expected."
+                f"{X.filename} contains an array of shape {X.shape} in {order} order: expected a matrix in C order."
             )
         return cls(str(X.filename), X.shape, X.dtype, X.offset)
 
@@ -96,7 +95,7 @@ def row_source(X: Any) -> RowSource | None:
     """Return the rows of a path, a memory map, or an array of h5py or zarr; None for other kinds of X."""
     if isinstance(X, str | os.PathLike):
         if Path(X).suffix != ".npy":
-            raise ValueError(f"X is the path {os.fspath(X)!r}, and only .npy files can be read row by row.")
+            raise ValueError(f"X is the path {os.fspath(X)!r}: expected an .npy file, which can be read row by row.")
         return RowsOfFile.of_npy(X)
     if isinstance(X, np.memmap) and _is_whole_file(X):
         return RowsOfFile.of_mapping(X) if X.flags.c_contiguous else RowsOfArray(X)
@@ -127,7 +126,7 @@ class StreamedRows(BlockedRows):
     unit : float
         The unit by which the rows were divided.
     row_weights : array of shape (n,), optional
-        What each row counts.
+        The weight of each row.
     """
 
     def __init__(
@@ -168,7 +167,7 @@ class StreamedRows(BlockedRows):
         return block, self._source.read(block, buffer).astype(self.dtype, copy=False)
 
     def release(self, X_b: Any) -> None:
-        """Keep the buffer for another block: the system has to clear new memory first, page by page."""
+        """Keep the buffer for another block, because the system must clear new memory first."""
         if X_b.X.base is not None:
             self._buffers.append(X_b.X.base)
 

@@ -56,7 +56,7 @@ class _BlasGuard:
             self._blas.limit(limits=1)
 
     def release(self) -> None:
-        """Count one fit less, in the thread that acquired; the last one restores BLAS, in any thread."""
+        """Count one fit less, in the thread that acquired it; the last one restores BLAS, in any thread."""
         with self._lock:
             self._holders.remove(get_ident())
             if not self._holders:
@@ -92,7 +92,7 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
-    """Limit BLAS to one thread in this context, since other threads run beside this one."""
+    """Limit BLAS to one thread in this context, because other threads run at the same time."""
     _guard.acquire()
     try:
         yield
@@ -148,7 +148,7 @@ BLOCKS_AHEAD = 4
 
 
 def read_ahead(read: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-    """Yield what is read, in order; a separate thread reads the next items while the caller works."""
+    """Yield the results in order; a separate thread reads the next items while the caller works."""
     with ThreadPoolExecutor(1) as reader:
         pending: deque[Future[R]] = deque()
         for item in items:

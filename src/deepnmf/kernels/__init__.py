@@ -1,4 +1,4 @@
-"""The compiled loops, each beside a plain NumPy twin with which a test compares it. They take arrays, not models."""
+"""The compiled loops, each with a plain NumPy version for comparison in tests. They take arrays, not models."""
 
 from collections.abc import Callable
 from typing import Any

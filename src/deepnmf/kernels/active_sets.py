@@ -14,8 +14,8 @@ def polish_rows(H: Array, G: Array, F: Array, tol: float) -> Array:
     This is the active-set method of Lawson & Hanson with a warm start: solve for the positive entries; if an entry of
     the solution is negative, go only to the boundary and fix that entry at zero; otherwise free the entry with the most
     negative gradient. If the positive entries of the warm start are linearly dependent, the method starts from zero; an
-    entry that depends linearly on the free ones stays at zero. The Cholesky factor gets a row for each entry that is
-    freed, and keeps its rows before the first entry that is fixed. Returns which rows have converged.
+    entry that depends linearly on the free ones stays at zero. The Cholesky factor gets a row for each freed entry, and
+    keeps its rows before the first fixed entry. Returns which rows have converged.
     """
     return np.asarray(_polish(H, G, F, tol))
 

@@ -1,10 +1,10 @@
 """Coordinate steps on a beta divergence: codes of dense rows, one entry after the other.
 
-The slope in one coordinate is g = s + l1 + l2 h - p, s = Σ w f x̂^(β-1), p = Σ w x f x̂^(β-2). Where the divergence has a
-concave part it is replaced by its tangent, so that s (below β = 1) or p (above β = 2) stays as it is, and g is a curve
-that bends one way: concave in h up to β = 2, convex above. Newton's step stops short of the minimum on one side of it.
-On the other, it passes the minimum, and the chord to where it ends stops short; up to β = 1 Newton's step in h^(β-2)
-does too, in which g is convex. So the divergence never rises.
+The slope in one coordinate is g = s + l1 + l2 h - p, with s = Σ w f x̂^(β-1) and p = Σ w x f x̂^(β-2). A concave part of
+the divergence is replaced by its tangent, so that s (below β = 1) or p (above β = 2) is constant, and g is concave in h
+up to β = 2 and convex above. On one side of the minimum, a Newton step stops before the minimum. On the other side it
+passes the minimum, but the chord to its end point stops before it; up to β = 1, a Newton step in h^(β-2), in which g is
+convex, does so, too. Therefore the divergence never rises.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from deepnmf.arrays import Array
 from deepnmf.kernels.compilation import CompiledLoop, inlined_loop
 
-NEGLIGIBLE = 1e-14  # the share of a row's total below which a component of it is cut to 0
+NEGLIGIBLE = 1e-14  # a component with a smaller share of the total of a row is set to 0
 
 
 def descend_beta(
@@ -28,8 +28,8 @@ def descend_beta(
 ) -> float:
     """Lower Σ w d_β(X | H D) + l1 Σ h + ½ l2 ‖h‖² in each row by passes over its coordinates, in place.
 
-    A row rests once the violation of its optimality conditions in a pass is at most `tol` of the slope's positive part.
-    Returns the squared violations of the first passes, relative to these parts, added up.
+    A row stops when the violation of its optimality conditions in a pass is at most `tol` times the positive part of
+    the slope. Returns the sum of the squared violations of the first passes, relative to these parts.
     """
     unweighted = weights is None
     W = np.ones((1, 1), H.dtype) if weights is None else np.ascontiguousarray(weights)
@@ -126,7 +126,7 @@ def _descend(X, W, unweighted, D, H, beta, l1, l2, epsilon, n_passes, square_tol
                 size += price * price
                 if slope <= 0:
                     violation += slope * slope
-                elif old > 0:  # what is nearly 0 is nearly optimal
+                elif old > 0:  # a code that is nearly 0 is nearly optimal
                     violation += min(slope, old * price / total * price if total > 0 else price) ** 2
                 if steep <= 0:
                     new = 0.0 if slope > 0 else old
@@ -151,7 +151,7 @@ def _descend(X, W, unweighted, D, H, beta, l1, l2, epsilon, n_passes, square_tol
 
 @inlined_loop
 def _start(x, w, D, h):
-    """Where x̂ is 0 no step has a length: every feature takes an equal part of the row's total."""
+    """If x̂ is 0, where steps have no length, give every feature an equal share of the total of the row."""
     total = above = 0.0
     for k in range(len(h)):
         above = max(above, h[k])
@@ -168,7 +168,7 @@ def _start(x, w, D, h):
 
 @inlined_loop
 def _total(x, w, model, power, beta, epsilon):
-    """Σ w x x̂^(β-1), of which every component explains a share."""
+    """Σ w x x̂^(β-1), the total that the components explain."""
     _raise(model, power, beta, epsilon)
     total = 0.0
     for j in range(len(x)):
@@ -178,7 +178,7 @@ def _total(x, w, model, power, beta, epsilon):
 
 @inlined_loop
 def _raise(model, power, beta, epsilon):
-    """x̂^(β-2), by roots and products where there are some: powers take time."""
+    """x̂^(β-2), by roots and products if possible, because powers are slow."""
     for j in range(len(model)):
         power[j] = max(model[j], epsilon)
     if beta == 0:
@@ -203,7 +203,7 @@ def _raise(model, power, beta, epsilon):
 
 @inlined_loop
 def _slope(x, w, f, model, power, beta, epsilon):
-    """s, p and the curvature of what is not replaced by its tangent."""
+    """s, p and the curvature of the part that is not replaced by its tangent."""
     _raise(model, power, beta, epsilon)
     push = pull = flat = bent = 0.0
     for j in range(len(x)):
@@ -223,7 +223,7 @@ def _slope(x, w, f, model, power, beta, epsilon):
 
 @inlined_loop
 def _chord(x, w, f, model, power, beta, epsilon, old, new, slope, pull, l1, l2):
-    """Where the chord of the slope from the old value to the new one meets 0; the new one without a root between."""
+    """The root of the chord of the slope between the old and the new value; the new value if there is no root."""
     for j in range(len(x)):
         model[j] += (new - old) * f[j]
     push, pull_there, _ = _slope(x, w, f, model, power, beta, epsilon)

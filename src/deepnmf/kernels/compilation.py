@@ -34,7 +34,7 @@ class CompiledLoop:
 
     @cached_property
     def dispatcher(self) -> Any:
-        """The dispatcher that numba makes of the function, one for all threads that ask for it at once."""
+        """The numba dispatcher of the function, one for all threads."""
         with numba_lock:  # a fork waits for the lock, so that no child has a partly imported numba
             self._made = self._made or self._make_dispatcher()
         return self._made

@@ -1,10 +1,10 @@
-"""Coordinate descent on the codes of all layers of a row, of which each explains the codes of the layer below it.
+"""Coordinate descent on the codes of all layers of a row, where each layer explains the codes of the layer below.
 
-The problem of a row is convex in all its codes together: the fit of h_1 to the data, squared or Kullback-Leibler, plus
-Σ_l λ_l d_l(h_{l-1} | h_l Z_l + ε), of which each is squared or Kullback-Leibler too. A coordinate has slope s and
-curvature b > 0. Where all that it belongs to is squared, it moves to its minimum; elsewhere by a Newton step that never
-passes it: where s < 0 in h itself, in which the slope is concave, h ← h - s/b; where s > 0 in 1/h, in which it is
-convex, h ← h·hb/(hb + s).
+The problem of a row is convex in all its codes together: the loss of h_1 on the data plus
+Σ_l λ_l d_l(h_{l-1} | h_l Z_l + ε), where each loss is squared error or the Kullback-Leibler divergence. A coordinate
+has slope s and curvature b > 0. If all its terms are squared errors, it moves to its minimum. Otherwise it makes a
+Newton step that never passes the minimum: if s < 0 in h itself, in which the slope is concave, h ← h - s/b; if s > 0 in
+1/h, in which the slope is convex, h ← h·hb/(hb + s).
 """
 
 from itertools import pairwise
@@ -18,7 +18,7 @@ from deepnmf.kernels.poisson import CodesProblem, Entries
 
 
 class UpperLayers(NamedTuple):
-    """Z_2..Z_m one after the other in one array, the sizes of all layers, λ_2..λ_m, and which d_l are squared."""
+    """Z_2..Z_m concatenated in one array, the sizes of all layers, λ_2..λ_m, and which d_l are squared errors."""
 
     factors: Array
     sizes: Array
@@ -29,7 +29,7 @@ class UpperLayers(NamedTuple):
     def of(
         cls, factors: list[Array], weights: tuple[float, ...], squared: list[bool], dtype: np.dtype[Any]
     ) -> "UpperLayers":
-        """From all factors Z_1..Z_m, of which the first belongs to the data."""
+        """Return the upper layers from all factors Z_1..Z_m."""
         flat = np.concatenate([Z.ravel() for Z in factors[1:]]).astype(dtype)
         sizes = np.array([len(Z) for Z in factors])
         return cls(flat, sizes, np.array(weights, dtype=dtype), np.array(squared))
@@ -59,7 +59,7 @@ def descend_layers(H: Array, F: Array, G: Array, upper: UpperLayers, n_passes: i
 def descend_layers_of_counts(
     H: Array, entries: Entries, problem: CodesProblem, upper: UpperLayers, n_passes: int, tol: float = 0.0
 ) -> None:
-    """The same with KL(X | H_1 Z_1) as fit to the data, by the stored entries of X."""
+    """The same with KL(X | H_1 Z_1) as the loss of the data, from the stored entries of X."""
     weights = entries.values[:0] if entries.weights is None else entries.weights
     arrays = entries.indptr, entries.columns, entries.values.astype(H.dtype, copy=False), weights.astype(H.dtype)
     of_columns = problem.features, problem.sums, problem.epsilon
@@ -101,7 +101,7 @@ def _models(layers: list[Array], upper: UpperLayers) -> list[Array]:
 
 
 class Prior(NamedTuple):
-    """What the layer above makes of the codes of a layer, with its weight."""
+    """The prediction of the codes of a layer by the layer above, with its weight."""
 
     model: Array
     weight: float
@@ -109,11 +109,11 @@ class Prior(NamedTuple):
 
     @classmethod
     def of(cls, layers: list[Array], upper: UpperLayers, layer: int) -> "Prior":
-        """That of a layer below the top."""
+        """Return the prior of a layer below the top layer."""
         return cls(_models(layers, upper)[layer], upper.weights[layer], upper.squared[layer])
 
     def added(self, k: int, code: Array, slope: Array, step: Array) -> tuple[Array, Array]:
-        """Slope and step of a code, with those of the prior."""
+        """Add the prior to the slope and the step of a code."""
         if self.squared:
             return slope + self.weight * (code - self.model[:, k]), step + self.weight * code
         return slope + self.weight * np.log(code / self.model[:, k]), step + self.weight

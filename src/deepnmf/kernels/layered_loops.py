@@ -6,15 +6,15 @@ from deepnmf.kernels.compilation import CompiledLoop, inlined_loop
 from deepnmf.kernels.logarithms import log_of_parts, split_powers
 from deepnmf.kernels.poisson_loops import LANES, gather
 
-SMALLEST = 1e-30  # a code: in the loss of the layer above, a code of 0 could never be left
+SMALLEST = 1e-30  # smallest code, because steps in the loss of the layer above can never leave 0
 FLOOR = 1e-6  # ε; codes have a root mean square of one
 BLOCK = 32  # rows
-PULL, CURVATURE, CODE, CHANGED, LARGEST, MOVED = range(6)  # rows of the room of a block
+PULL, CURVATURE, CODE, CHANGED, LARGEST, MOVED = range(6)  # rows of the work array of a block
 
 
 @CompiledLoop
 def descend_all_layers(H, F, G, factors, sizes, weights, squared, n_passes, tol):
-    """All passes under squared error, block by block; rows of a block are side by side, for loops over them."""
+    """All passes under squared error, block by block; rows of a block are stored transposed, for loops over them."""
     first, width = sizes[0], H.shape[1]
     codes, models = np.ones((width, BLOCK), H.dtype), np.ones((width - sizes[-1], BLOCK), H.dtype)
     targets, room = np.zeros((first, BLOCK), H.dtype), np.empty((6, BLOCK), H.dtype)
@@ -42,7 +42,7 @@ def descend_all_layers_of_counts(
     H, indptr, columns, values, entry_weights, weighted, features, sums, epsilon, factors, sizes, weights, squared,
     n_passes, tol
 ):  # fmt: skip
-    """The same for counts, where the first layer has entries of its own in each row."""
+    """The same for counts, where each row has its own stored entries."""
     first, width = sizes[0], H.shape[1]
     codes, models = np.ones((width, BLOCK), H.dtype), np.ones((width - sizes[-1], BLOCK), H.dtype)
     room, logs, stopped = np.empty((6, BLOCK), H.dtype), np.empty((2, BLOCK)), np.empty(BLOCK, np.bool_)
@@ -80,7 +80,7 @@ def descend_all_layers_of_counts(
 
 @inlined_loop
 def _fill_row(values, h, sums, epsilon, x, own, model, price):
-    """The entries of a row and X̂ there, filled up by zeros, and what a code adds to Σ X̂."""
+    """The entries of a row and X̂ there, padded with zeros, and the contribution of a unit code to Σ X̂."""
     count = len(values)
     padded = count + -count % LANES
     for t in range(padded):
@@ -96,7 +96,7 @@ def _fill_row(values, h, sums, epsilon, x, own, model, price):
 
 @inlined_loop
 def _weigh(entry_weights, x, own, price):
-    """The same where entries have weights."""
+    """The same for entries with weights."""
     for t in range(len(entry_weights)):
         x[t] *= entry_weights[t]
     for k in range(len(price)):
@@ -107,8 +107,8 @@ def _weigh(entry_weights, x, own, price):
 
 @inlined_loop
 def _descend_row(h, prior, weight, squared, x, own, model, price, room, s):
-    """One pass over h_1 of one row of counts, with the layer above; what a code moves is added to X̂ at the next one."""
-    count = len(x) - len(x) % LANES  # nothing is left over, and the compiler now knows it
+    """One pass over h_1 of a row of counts, with the layer above; the change of a code is added to X̂ with the next."""
+    count = len(x) - len(x) % LANES  # the remainder is 0; written so that the compiler knows it
     none = weight - weight
     change, before = none, 0
     for k in range(len(h)):
@@ -132,7 +132,7 @@ def _descend_row(h, prior, weight, squared, x, own, model, price, room, s):
 
 @inlined_loop
 def _fill_models(codes, factors, sizes, models):
-    """What each layer above the first makes of the codes below it, h_l Z_l + ε."""
+    """The predictions h_l Z_l + ε of each layer above the first."""
     at, start = 0, 0
     for layer in range(1, len(sizes)):
         below, size = sizes[layer - 1], sizes[layer]
@@ -170,7 +170,7 @@ def _descend_quadratic(codes, targets, G, models, weight, squared, room, logs):
             continue
         for s in range(BLOCK):
             code = codes[k, s]
-            if curvature > 0:  # the minimum is not below the smaller one of model and unpenalized minimum
+            if curvature > 0:  # the minimum is at least the smaller one of prediction and minimum without prior
                 code = max(code, min(models[k, s], pull[s] / curvature))
             room[CODE, s] = code
             logs[0, s] = code / models[k, s]
@@ -184,7 +184,7 @@ def _descend_quadratic(codes, targets, G, models, weight, squared, room, logs):
 
 @inlined_loop
 def _descend_upper(codes, factors, sizes, weights, squared, models, room, logs):
-    """One pass over the codes of every layer above the first; their models are kept up to date."""
+    """One pass over the codes of every layer above the first; predictions are kept up to date."""
     at, start = 0, 0
     pull, curvature, change, one = room[PULL], room[CURVATURE], room[CODE], codes.dtype.type(1)
     for layer in range(1, len(sizes)):
@@ -241,7 +241,7 @@ def _descend_upper(codes, factors, sizes, weights, squared, models, room, logs):
 
 @inlined_loop
 def _move(codes, k, s, code, slope, step, room):
-    """Move a code, and note how far."""
+    """Update a code, and record the change."""
     _place(codes, k, s, _moved(code, slope, step), room)
 
 
@@ -272,7 +272,7 @@ def _begin_pass(room):
 
 @inlined_loop
 def _end_layer(room):
-    """Note the largest change of a layer beside its largest code."""
+    """Record the largest change of a layer relative to its largest code."""
     for s in range(BLOCK):
         if room[LARGEST, s] > 0:
             room[MOVED, s] = max(room[MOVED, s], room[CHANGED, s] / room[LARGEST, s])
@@ -282,7 +282,7 @@ def _end_layer(room):
 
 @inlined_loop
 def _written(H, start, count, codes, room, tol, stopped):
-    """Write rows that have stopped, and count them: what happens to them from now on does not matter."""
+    """Write the rows that have stopped, and count them; later changes of them are ignored."""
     n_stopped = 0
     for s in range(count):
         if not stopped[s] and room[MOVED, s] <= tol:

@@ -1,13 +1,14 @@
-"""Coordinate steps on the Kullback-Leibler divergence: codes of rows, over the entries that are above 0.
+"""Coordinate steps on the Kullback-Leibler divergence for codes of rows, over the positive entries.
 
-A row's problem is min over h >= 0 of Σ_k s_k h_k - Σ_t x_t log x̂_t + l1 Σ h + ½ l2 ‖h‖², x̂ = Σ_k h_k f_k, with s the
-sums of the features: zeros of the row count through these alone. In one coordinate the slope is
-g = s + l1 + l2 h - Σ x f/x̂ and the curvature b = l2 + Σ x f²/x̂². Both steps
+The problem of a row is min over h >= 0 of Σ_k s_k h_k - Σ_t x_t log x̂_t + l1 Σ h + ½ l2 ‖h‖², x̂ = Σ_k h_k f_k, with the
+sums s of the features, through which zeros of the row contribute. In one coordinate the slope is
+g = s + l1 + l2 h - Σ x f/x̂, and the curvature is b = l2 + Σ x f²/x̂². Both steps
 
     g <= 0:  h ← h - g/b            g > 0:  h ← h · hb/(g + hb)
 
-stop short of the minimum: g is concave in h, and convex in 1/h, so that the tangent in h (in 1/h) meets 0 before the
-curve does. A row looks at all coordinates with x̂ as it is, and steps along those that are above 0 or want to be.
+stop before the minimum: g is concave in h, and convex in 1/h, so that the root of the tangent in h (in 1/h) comes
+before the root of the curve. First the slopes of all coordinates of a row are computed for the current x̂; then steps
+are made for the coordinates that are positive or have a negative slope.
 """
 
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from deepnmf.kernels.poisson_loops import LANES, NEGLIGIBLE, descend_dense, desc
 
 
 class Entries(NamedTuple):
-    """Rows as in a CSR matrix; where there are weights, what is not stored was not observed."""
+    """Rows as in a CSR matrix; if there are weights, entries that are not stored were not observed."""
 
     indptr: Array
     columns: Array
@@ -32,17 +33,17 @@ class Entries(NamedTuple):
 
 @dataclass(frozen=True)
 class CodesProblem:
-    """What all rows share: features with a row for each column of X, their sums, the prices of a code, and ε."""
+    """The common part of the problems of rows: features with a row for each column of X, their sums, l1, l2 and ε."""
 
     features: Array
     sums: Array
     l1: float
     l2: float
-    epsilon: float  # x̂ is at least this where it is divided by, or its logarithm taken
+    epsilon: float  # lower bound of x̂ in quotients and logarithms
 
     @cached_property
     def by_feature(self) -> Array:
-        """The features with a row each, filled up by zeros; dense rows of all blocks share this copy."""
+        """The features with one row each, padded with zeros; dense rows of all blocks share this copy."""
         p, r = self.features.shape
         rows = np.zeros((r, p + -p % LANES), self.features.dtype)
         rows[:, :p] = self.features.T
@@ -50,10 +51,10 @@ class CodesProblem:
 
 
 class Descended(NamedTuple):
-    """Sums over the rows that have moved by their weights, in double precision."""
+    """Weighted sums over the updated rows, in double precision."""
 
     violation: float  # of the optimality conditions, squared, before the first step
-    fit: float  # Σ w x̂ - w x log x̂ after the last
+    fit: float  # Σ w x̂ - w x log x̂ after the last step
 
 
 def descend_counts(
@@ -69,13 +70,13 @@ def descend_counts(
     row_weights: Array | None = None,
     still: Array | None = None,
 ) -> Descended:
-    """Lower each row's problem by passes over its coordinates, in place.
+    """Improve each row by passes over its coordinates, in place.
 
-    A round looks for the coordinates that may move, and makes `n_passes` passes over them; a row rests once its
-    violation is at most `tol` of ‖s + l1‖ at the beginning of a round. `M`, p x r, receives Σ_i (w x/x̂)_ij h_i as
-    (X/X̂)ᵀH, with the codes reached; without rounds codes stay, and only this and the fit are found. The fit is measured
-    where it is asked for: logarithms take time. All sums count a row by its weight. Coordinates that are `still`, an
-    array of the shape of H, do not move.
+    A round selects the coordinates that may change, and makes `n_passes` passes over them; a row stops when its
+    violation at the beginning of a round is at most `tol` times ‖s + l1‖. `M`, of shape (p, r), receives
+    Σ_i (w x/x̂)_ij h_i as (X/X̂)ᵀH, for the new codes; with 0 rounds, codes stay, and only `M` and the fit are computed.
+    The fit is computed only if `measured` is true, because logarithms are slow. All sums are weighted by rows. `still`,
+    an array of the shape of H, marks coordinates that do not change.
     """
     kind = H.dtype.type
     weights = np.empty(0, H.dtype) if entries.weights is None else entries.weights
@@ -104,7 +105,7 @@ def descend_dense_counts(
     row_weights: Array | None = None,
     still: Array | None = None,
 ) -> Descended:
-    """`descend_counts` for rows of an array: a row's zeros are left out before its steps."""
+    """`descend_counts` for rows of an array; zeros of a row are removed before its steps."""
     kind = H.dtype.type
     violation, fit = descend_dense(
         X, problem.features, problem.by_feature, problem.sums, H, _stillness(still, H), kind(problem.l1),
@@ -205,7 +206,7 @@ def _descend_plainly(
 
 
 def _stepped(old: float, slope: float, curvature: float, l2: float) -> float:
-    """One coordinate, whose slope and curvature are those without L2."""
+    """The step of one coordinate, with slope and curvature given without L2."""
     slope += l2 * old
     if curvature <= 0:
         return 0.0 if slope > 0 else old

@@ -5,10 +5,10 @@ import numpy as np
 from deepnmf.kernels.compilation import CompiledLoop, inlined_loop
 from deepnmf.kernels.logarithms import log_of_parts, split_powers
 
-NEGLIGIBLE = 1e-14  # the share of a row's total below which a component of it is cut to 0
-FILLED = 0.25  # of the entries of a dense row above 0, where leaving out the others takes longer than its steps
-LANES = 32  # entries that loops over a row take at once; it is filled up to a multiple of them by zeros
-TOGETHER = 16  # entries whose features are gathered
+NEGLIGIBLE = 1e-14  # a component with a smaller share of the total of a row is set to 0
+FILLED = 0.25  # share of positive entries of a dense row above which removing the zeros takes longer than it saves
+LANES = 32  # entries that loops over a row process together; rows are padded with zeros to a multiple of it
+TOGETHER = 16  # entries whose features are gathered together
 
 
 @CompiledLoop
@@ -16,7 +16,7 @@ def descend_stored(
     indptr, columns, values, weights, weighted, features, sums, H, still, l1, l2, epsilon, n_passes, rounds, square_tol,
     M, measured, row_weights
 ):  # fmt: skip
-    """Rows of stored entries, weighted or not; sums count each row by its weight."""
+    """Descend on rows of stored entries, with or without weights; sums are weighted by rows."""
     r = H.shape[1]
     longest = 0
     for i in range(len(H)):
@@ -69,9 +69,9 @@ def descend_stored(
 def descend_dense(
     X, features, F, sums, H, still, l1, l2, epsilon, n_passes, rounds, square_tol, M, measured, row_weights
 ):  # fmt: skip
-    """Rows of an array; F are the features with a row each."""
+    """Descend on rows of an array; F contains the features with one row each."""
     p, r = features.shape
-    width = F.shape[1]  # p, filled up with features that are 0
+    width = F.shape[1]  # p, padded with features of 0
     model, x, ratio = np.zeros(width, H.dtype), np.zeros(width, H.dtype), np.zeros(width, H.dtype)
     columns, everywhere = np.empty(p, np.int32), np.arange(p).astype(np.int32)
     price, pull, active = np.empty(r, H.dtype), np.empty(r, H.dtype), np.empty(r, np.intp)
@@ -122,7 +122,7 @@ def descend_dense(
 
 @inlined_loop
 def _settled(x, price, h, moves, still, i):
-    """The row's total; where x̂ is 0 no step has a length, and every feature that may takes an equal part of it."""
+    """Return the total of the row; if x̂ is 0, where steps have no length, give free features equal shares of it."""
     total = above = price[0] - price[0]
     for t in range(len(x)):
         total += x[t]
@@ -155,7 +155,7 @@ def _look_at_stored(columns, x, features, h, epsilon, model, pull, with_pull):
 
 @inlined_loop
 def _look_at_filled(x, F, h, epsilon, model, ratio, pull, with_pull):
-    """The same for a row of which every entry counts, with features that have a row each; four of them at a time."""
+    """The same for a row without removed zeros, with features that have one row each, four of them at a time."""
     count, r = len(x) - len(x) % LANES, len(h)
     none = epsilon - epsilon
     for t in range(count):
@@ -191,12 +191,12 @@ def _look_at_filled(x, F, h, epsilon, model, ratio, pull, with_pull):
 
 @inlined_loop
 def _choose(price, pull, total, l2, h, active, still, i):
-    """The coordinates that are above 0 or want to be, and the row's squared violation of the optimality conditions.
+    """Select the coordinates that may change, and return the squared violation of the optimality conditions of the row.
 
-    Coordinates that stay still are none of them.
+    These coordinates are positive or have a negative slope, and are not marked as still.
 
-    A violation is the slope; where that is positive at most the price times the share of the total that the coordinate
-    explains: what is nearly 0 is nearly optimal.
+    A violation is the slope; a positive slope counts at most as the price times the share of the total that the
+    coordinate explains, because a coordinate that is nearly 0 is nearly optimal.
     """
     violation, n_active = 0.0, 0
     for k in range(len(h)):
@@ -223,9 +223,9 @@ def _rests(violation, price, n_passes, square_tol):
 
 @inlined_loop
 def gather(columns, features, active, F, model):
-    """Features at the entries of a row, each side by side; some entries at a time, whose features stay at hand.
+    """Gather the features at the entries of a row, contiguous for each feature, some entries at a time for the cache.
 
-    What fills the row up has features that are 0.
+    The padding of the row has features of 0.
     """
     count = len(columns)
     for t in range(count, count + -count % LANES):
@@ -242,9 +242,9 @@ def gather(columns, features, active, F, model):
 
 @inlined_loop
 def _descend_row(x, F, active, price, total, l2, epsilon, n_passes, h, model):
-    """Passes over the active coordinates; what one moves is added to x̂ while the next one looks at it."""
-    count = len(x) - len(x) % LANES  # nothing is left over, and the compiler now knows it
-    none = epsilon - epsilon  # in the precision of the codes, which 0 is not
+    """Make passes over the active coordinates; the change of one is added to x̂ in the loop of the next."""
+    count = len(x) - len(x) % LANES  # the remainder is 0; written so that the compiler knows it
+    none = epsilon - epsilon  # 0 in the precision of the codes
     change, before = none, 0
     for _ in range(n_passes):
         for a in range(len(active)):
@@ -280,7 +280,7 @@ def _descend_row(x, F, active, price, total, l2, epsilon, n_passes, h, model):
 
 @inlined_loop
 def _step(old, slope, curvature, l2):
-    """One coordinate; without curvature nothing holds it, and it is given up where it has a price."""
+    """The step of one coordinate; without curvature it becomes 0 if it is penalized."""
     if curvature <= 0:
         return old - old if slope > 0 else old
     steep = curvature + l2
@@ -291,7 +291,7 @@ def _step(old, slope, curvature, l2):
 
 @inlined_loop
 def _finish(columns, x, price, l1, epsilon, h, model, M, measured, room, row_weight):
-    """The row's part of the fit, where that is wanted, and its expected counts by the weight of the row."""
+    """Compute the fit of the row, if requested, and add its weighted expected counts."""
     fit = 0.0
     if measured:
         fit -= _log_likelihood(x, model, epsilon, room[0], room[1])

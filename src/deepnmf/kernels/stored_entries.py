@@ -35,8 +35,8 @@ def descend_observed(
 ) -> tuple[float, float, float]:
     """Lower ½ Σ w_ij (x_ij - <h_i, f_j>)² over the stored entries of CSR rows, by coordinate descent, in place.
 
-    Coordinates that are `still`, an array of the shape of H, do not move. Returns Σ (curvature · change)² of the first
-    pass, Σ target² to compare it with, and Σ w (x - hf)² at the end.
+    `still`, an array of the shape of H, marks coordinates that do not change. Returns Σ (curvature · change)² of the
+    first pass, Σ target² for comparison, and Σ w (x - hf)² at the end.
     """
     still = np.empty((0, H.shape[1]), bool) if still is None else still
     violation, size, misfit = _descend(X.indptr, X.indices, X.data, weights, features, H, still, n_passes, nonnegative)

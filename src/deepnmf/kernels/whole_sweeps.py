@@ -1,4 +1,4 @@
-"""A whole sweep of NMF on few rows in one compiled call: there, calls would cost more than arithmetic."""
+"""A whole sweep of NMF in one compiled call, for small data, where calls would cost more than arithmetic."""
 
 import numpy as np
 
@@ -12,9 +12,10 @@ def sweep_at_once(
 ) -> tuple[Array, Array, Array, float, float, float, float, float]:
     """Update codes, extrapolate them, and update the factor from the statistics of the extrapolated ones.
 
-    Codes set out from extrapolated ones, with passes `n_inner[0]`, and so does Z, with `n_inner[1]`. Diagonal entries
-    of a Gram matrix below `negligible` of the largest are zero. Returns the extrapolated codes, the codes before that,
-    the factor, <K, ZZᵀ> - 2<M, Z>, and the squared violation and target of codes and of factor.
+    Codes start from the extrapolated codes of the last sweep, with `n_inner[0]` passes, and so does Z, with
+    `n_inner[1]` passes. Diagonal entries of a Gram matrix below `negligible` times the largest count as zero. Returns
+    the extrapolated codes, the codes before the extrapolation, the factor, <K, ZZᵀ> - 2<M, Z>, and the squared
+    violation and target of codes and of factor.
     """
     return _sweep_at_once(X, codes, plain_codes, Z, *n_inner, beta, negligible)
 

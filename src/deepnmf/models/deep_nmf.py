@@ -72,9 +72,9 @@ class DeepNMF(Factorization):
     {history}
     {hierarchy}
     kkt_residual_ : float
-        How far from a stationary point the result is, as in `NMF`: the largest of the relative projected gradients of
-        the codes and factors of all layers. With ``explains="codes"`` every row of a factor keeps its norm, or under
-        Kullback-Leibler its sum, and gradients along these do not count.
+        How far the result is from a stationary point, as in `NMF`: the largest relative projected gradient of the codes
+        and factors of all layers. With ``explains="codes"`` every row of a factor keeps its norm (its sum for
+        Kullback-Leibler), and the gradient in this direction is ignored.
     {fixed_attribute}
     {n_features}
 

@@ -52,11 +52,11 @@ def _has_squared_error(model: "Factorization") -> bool:
 class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A factorization of X. A model adds its constructor and `_problem`, which returns the problem to be solved.
 
-    The class says whether samples may have weights: ``class WSF(Factorization, weighs_samples=False)``.
+    A class without sample weights is declared as ``class WSF(Factorization, weighs_samples=False)``.
     """
 
     _parameter_constraints: ClassVar[Constraints]
-    _learned: Any  # what the fit has learned, a `Learned`
+    _learned: Any  # a `Learned`, the learned part of the model
     _memory: Any = None  # the statistics from which `partial_fit` continues
 
     def __init_subclass__(cls, *, weighs_samples: bool = True, **kwargs: Any) -> None:
@@ -393,7 +393,7 @@ class Factorization(LayerSummaries, ClassNamePrefixFeaturesOutMixin, Transformer
         return self._learned.decode(H, layer)
 
     def score(self, X: Matrix, y: object = None, entry_weight: EntryWeight = None, sample_weight: Any = None) -> float:
-        """Share that the model explains beyond a baseline, 1 - d(X, X̂) / d(X, baseline), over the observed entries.
+        """Return the share explained beyond a baseline, 1 - d(X, X̂) / d(X, baseline), over the observed entries.
 
         {baseline}
 

@@ -1,4 +1,4 @@
-"""How the methods of a model look from outside: when they are there, what they take, and their documentation."""
+"""The methods of a model as users see them: their availability, their signatures and their documentation."""
 
 import inspect
 import re
@@ -17,14 +17,14 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def offered_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
-    """A method that a model has only where `check(model)` is true; `check` may say why not by an AttributeError."""
+    """Make a method available only if `check(model)` is true; `check` may raise an AttributeError with the reason."""
     return cast(Callable[[Method], Method], available_if(check))
 
 
 def without_sample_weight(method: Any) -> Any:
-    """A copy of a method whose signature and docstring have no `sample_weight`: scikit-learn decides by these.
+    """Return a copy of a method without `sample_weight` in its signature, which scikit-learn inspects, and docstring.
 
-    A value that is passed all the same gets the sentence of a model that cannot weigh samples.
+    If a value is passed anyway, the model raises its error about sample weights.
     """
     closure, defaults = method.__closure__, method.__defaults__
     copy: Any = FunctionType(method.__code__, method.__globals__, method.__name__, defaults, closure)
@@ -38,10 +38,10 @@ def without_sample_weight(method: Any) -> Any:
 
 
 def complete(cls: type[Any]) -> None:
-    """Put shared texts into the docstrings of a model and its methods, and shared rules beside its own."""
+    """Insert shared texts into the docstrings of a model and its methods, and add the shared constraints."""
     cls.__doc__ = _completed(cls.__doc__)
     for member in vars(cls).values():
-        function = getattr(member, "fn", member)  # where `available_if` has it
+        function = getattr(member, "fn", member)  # where `available_if` stores it
         if inspect.isfunction(function):
             function.__doc__ = _completed(function.__doc__)
     rules = CONSTRAINTS | getattr(cls, "_parameter_constraints", {})

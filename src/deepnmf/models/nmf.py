@@ -19,7 +19,7 @@ from deepnmf.solvers.loop import OnSweep
 from deepnmf.solvers.losses import FROBENIUS
 from deepnmf.solvers.problem import Problem, Start
 
-LOOKING_AHEAD = 3  # sweeps see the gradient at extrapolated points, which is about this many times larger
+EXTRAPOLATED_GRADIENT_RATIO = 3  # sweeps see the gradient at extrapolated points, which is about this many times larger
 
 
 class NMF(Factorization):
@@ -193,7 +193,7 @@ class NMF(Factorization):
             solver="hals" if self.solver == "cd" else self.solver,
             max_iter=self.max_iter,
             tol=self.tol / 10,
-            gradient_drop=LOOKING_AHEAD * self.tol if loss is FROBENIUS else 0.0,
+            gradient_drop=EXTRAPOLATED_GRADIENT_RATIO * self.tol if loss is FROBENIUS else 0.0,
         )
 
     @property

@@ -71,7 +71,7 @@ def fitting(model: Any, control: RunControl) -> Iterator[Run]:
     try:
         model._validate_params()
         run = control.run(model)
-        with run.heeding_interrupts():
+        with run.handling_interrupts():
             yield run
     except BaseException:
         model.__dict__.clear()

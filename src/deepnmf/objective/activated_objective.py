@@ -20,7 +20,7 @@ from deepnmf.objective.layer_stack import AtLevels, Backward, LayerStack, Trace
 from deepnmf.objective.penalties import CodePenalty, Penalized, Penalty
 from deepnmf.objective.quadratic import FactorTerms, Quadratic, inner
 
-FAINTEST = 1e-24  # of the largest squared norm: rows below it are not updated
+NEGLIGIBLE_NORM = 1e-24  # of the largest squared norm: rows below it are not updated
 
 
 class Slope(NamedTuple):
@@ -198,7 +198,7 @@ class ActivatedObjective(Penalized):
         if q is None:
             return prices
         for layer in range(chain.depth - 1, 0, -1):
-            s = np.maximum(scales[layer - 1], FAINTEST * scales[layer - 1].max() or 1.0)  # zeros have no effect
+            s = np.maximum(scales[layer - 1], NEGLIGIBLE_NORM * scales[layer - 1].max() or 1.0)  # zeros have no effect
             prices[layer - 1] += s ** (1 / q - 1) / q * (np.square(chain.factors[layer]).T @ prices[layer])
         return prices
 

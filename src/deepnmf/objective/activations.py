@@ -9,7 +9,7 @@ from scipy.special import expit, logit
 
 from deepnmf.arrays import Array
 
-NEARLY = 1e-3  # distance from the bounds to which values are clipped before inversion, because the map is flat there
+MARGIN = 1e-3  # distance from the bounds to which values are clipped before inversion, because the map is flat there
 STANH_SCALE, STANH_SLOPE = 1.7159, 2 / 3
 
 
@@ -32,8 +32,8 @@ class Activation:
 
     def inverse(self, V: Array, nonnegative: bool = True) -> Array:
         """f⁻¹ of nonnegative values, clipped to the range of f for nonnegative arguments, or for all arguments."""
-        lowest = self.at_zero if nonnegative or self.at_zero == 0 else NEARLY
-        return self.unbounded_inverse(np.clip(V, lowest, (1 - NEARLY) * self.ceiling))
+        lowest = self.at_zero if nonnegative or self.at_zero == 0 else MARGIN
+        return self.unbounded_inverse(np.clip(V, lowest, (1 - MARGIN) * self.ceiling))
 
     def through_zero(self) -> "Activation":
         """F - f(0), which maps 0 to 0; f itself if f(0) = 0."""

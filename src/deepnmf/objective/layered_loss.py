@@ -17,7 +17,7 @@ from deepnmf.row_weights import by_weights
 def counted_fit(V: Array, H: Array, Z: Array, weights: Array | None = None) -> tuple[float, tuple[Array, ...]]:
     """KL(V | H Z + ε), and HᵀD(V/(H Z + ε)), which times Z gives the expected counts of each entry of Z.
 
-    D are weights of rows, if there are some.
+    D contains the weights of rows, if there are any.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def counted_fit(V: Array, H: Array, Z: Array, weights: Array | None = None) -> t
 def squared_fit(V: Array, H: Array, Z: Array, weights: Array | None = None) -> tuple[float, tuple[Array, ...]]:
     """½‖V - H Z - ε‖², and HᵀD(V - ε) and HᵀDH, from which the best Z follows.
 
-    D are weights of rows, if there are some.
+    D contains the weights of rows, if there are any.
 
     Examples
     --------
@@ -52,8 +52,9 @@ def squared_fit(V: Array, H: Array, Z: Array, weights: Array | None = None) -> t
 
 
 class Slopes(NamedTuple):
-    """The gradient of a layer's loss d(V | H Z + ε) in V and in H, row by row, and the part that the latter is
-    measured by: what the model alone costs, or the linear part of a quadratic.
+    """The gradient of the loss d(V | H Z + ε) of a layer in V (`below`) and in H (`own`), row by row.
+
+    `scale` is the part of `own` that gradients are relative to: the positive part, or the linear part of a quadratic.
     """
 
     below: Array
@@ -62,7 +63,7 @@ class Slopes(NamedTuple):
 
 
 def counted_slopes(V: Array, H: Array, Z: Array) -> Slopes:
-    """Those of KL(V | H Z + ε).
+    """Return the slopes of KL(V | H Z + ε).
 
     Examples
     --------
@@ -76,7 +77,7 @@ def counted_slopes(V: Array, H: Array, Z: Array) -> Slopes:
 
 
 def squared_slopes(V: Array, H: Array, Z: Array) -> Slopes:
-    """Those of ½‖V - H Z - ε‖².
+    """Return the slopes of ½‖V - H Z - ε‖².
 
     Examples
     --------

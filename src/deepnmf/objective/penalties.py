@@ -20,7 +20,7 @@ from deepnmf.arrays import Array, Matrix
 from deepnmf.objective.chain import Chain, Statistics
 from deepnmf.objective.quadratic import FactorTerms
 
-HEAVIEST = 2.0**100  # with a larger weight, the loss would be lost in rounding errors
+LARGEST_WEIGHT = 2.0**100  # with a larger weight, the loss would be lost in rounding errors
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ class ElasticNet(Penalty):
 def weight_in_units(weight: float, power: float, unit: float, name: str) -> float:
     """The weight of a penalty for data divided by a unit, weight times unit^power; `name` is that of the parameter."""
     own = weight if unit == 1 else weight * unit**power
-    if unit != 1 and own > HEAVIEST:
+    if unit != 1 and own > LARGEST_WEIGHT:
         raise ValueError(
             f"{name} is {weight:g}, which is too large for entries of X of about {unit:.1e}: scale X, or use a smaller "
             f"{name}."

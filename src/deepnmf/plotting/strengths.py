@@ -1,4 +1,4 @@
-"""How much features add to the data, and parts to their wholes."""
+"""Contributions of features to the data, and of parts to their wholes."""
 
 import numpy as np
 

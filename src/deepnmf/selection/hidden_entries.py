@@ -31,11 +31,11 @@ class HiddenEntries(Splits):
 
     @abstractmethod
     def hidden(self, split: int) -> Places:
-        """The entries that a split hides."""
+        """Return the entries that a split hides."""
 
     @abstractmethod
     def seen_columns(self, split: int) -> Columns:
-        """What can be seen of each column."""
+        """Return statistics of the seen entries of each column."""
 
     def errors(self, split: int, model: Any) -> tuple[Array, Array]:
         """Return the divergence at the hidden entries, summed by row, and the sum of their weights.
@@ -101,7 +101,7 @@ class HiddenInArray(HiddenEntries):
         return mask
 
     def hidden(self, split: int) -> Places:
-        """The entries that a split hides."""
+        """Return the entries that a split hides."""
         rows, columns = (places.astype(np.int32) for places in np.nonzero(self.mask(split)))
         weights = np.ones(len(rows)) if self.weight is None else self.weight[rows, columns].astype(np.float64)
         return Places(rows, columns, weights)
@@ -118,7 +118,7 @@ class HiddenInArray(HiddenEntries):
         return Seen(self.X[rows].astype(self.dtype, copy=False), None if self.weight is None else self.weight[rows])
 
     def seen_columns(self, split: int) -> Columns:
-        """What can be seen of each column."""
+        """Return statistics of the seen entries of each column."""
         seen = self.observed() & ~self.mask(split)
         low = np.min(self.X, axis=0, where=seen, initial=np.inf)
         high = np.max(self.X, axis=0, where=seen, initial=-np.inf)

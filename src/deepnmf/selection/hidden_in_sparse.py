@@ -48,7 +48,7 @@ class HiddenInStored(HiddenEntries):
         return Seen(self.X[rows].astype(self.dtype, copy=False), "stored")
 
     def seen_columns(self, split: int) -> Columns:
-        """What can be seen of each column."""
+        """Return statistics of the seen entries of each column."""
         return self._kept_columns(split, np.inf)
 
     def _kept_columns(self, split: int, beyond: float) -> Columns:

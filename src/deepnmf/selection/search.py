@@ -30,7 +30,7 @@ from deepnmf.selection.stability import halves, of_rows, stability
 from deepnmf.solvers.checkpoints import Checkpoints, Progress
 from deepnmf.solvers.loop import INTERRUPTED
 
-ENOUGH_WORSE = 2  # after this many consecutive sizes that are clearly worse than the best one, larger ones are skipped
+CONSECUTIVE_WORSE = 2  # sizes that are clearly worse than the best one, after which larger ones are skipped
 FEATURES_OF_A_PASS = 10  # with more features, a pass over the data takes longer and counts as more passes
 RESOLUTION = 1e-5  # of the spread of hidden entries: the size of errors of fits to data without noise
 MEASURED = "measured"  # stop reason of a stage in a checkpoint
@@ -121,7 +121,7 @@ class Judge:
             self._try(layers_of(size), [other for other in grid if other > size])
             tried.append(size)
             n_worse = n_worse + 1 if is_too_large(size, self._compared(tried, layers_of)) else 0
-            if n_worse == ENOUGH_WORSE:
+            if n_worse == CONSECUTIVE_WORSE:
                 break
         while tried and (sizes := halved_gaps(sorted(tried), best_sizes(self._compared(tried, layers_of))[0])):
             for size in sizes:

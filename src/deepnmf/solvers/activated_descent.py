@@ -16,10 +16,10 @@ from deepnmf.solvers.steps import Solver
 STEPS_ON_CODES = 6
 STEPS_ON_LOWEST = 4
 GROW, SHRINK = 1.3, 1 / 3
-WELL_SHOWN = 1e-8  # codes above an activation can be nearly parallel, and a factor that separates them would be huge
+SMALLEST_EIGENVALUE = 1e-8  # codes can be nearly parallel, and a factor that separates them would be huge
 MOST_TRIALS = 8
-FAINTEST = SHRINK**MOST_TRIALS
-UNRESOLVED = 1e-4  # of ‖X‖²; rounding errors are smaller
+SHORTEST_STRIDE = SHRINK**MOST_TRIALS
+ROUNDING_SHARE = 1e-4  # of ‖X‖²; rounding errors are smaller
 
 
 @dataclass(frozen=True)
@@ -129,12 +129,12 @@ class ActivatedDescent:
             if self._is_descent(state.loss, reached.loss):
                 # The remaining residual is rounding error and must not be fitted.
                 exact = reached.loss <= rounding(self.engine, self.engine.sqnorm, reached.loss)
-                return replace(reached, stride=max(GROW * stride, FAINTEST), exhausted=exact)
+                return replace(reached, stride=max(GROW * stride, SHORTEST_STRIDE), exhausted=exact)
         return replace(state, exhausted=True)
 
     def _is_descent(self, before: float, after: float) -> bool:
         """Whether a loss is not higher, and valid: a loss far below zero is a cancellation error."""
-        lowest = -UNRESOLVED * self.engine.sqnorm
+        lowest = -ROUNDING_SHARE * self.engine.sqnorm
         return lowest <= after <= before + rounding(self.engine, self.engine.sqnorm, before)
 
     @np.errstate(over="ignore", invalid="ignore")  # a step that is too long is undone
@@ -169,6 +169,6 @@ class ActivatedDescent:
         Z = chain.factors[0]
         if not chain.nonnegative:
             terms = self.objective.factor_terms(chain, 0, top)
-            return free_factor(Chain.of([Z], nonnegative=False), 0, lowest, terms, WELL_SHOWN)[0]
+            return free_factor(Chain.of([Z], nonnegative=False), 0, lowest, terms, SMALLEST_EIGENVALUE)[0]
         problem = self.objective.lowest_block(chain, lowest, top)
         return over_columns(self.engine.workers, self.solver, Z, problem, STEPS_ON_LOWEST).Z

@@ -51,7 +51,7 @@ class State:
     loss: float = np.inf
     optimality: float = np.inf
     most_inner: int = 1  # steps on a block in the next sweep
-    n_plain: int = 0  # sweeps from here on that make one inner step and are not extrapolated
+    n_plain: int = 0  # number of the next sweeps with one inner step and without extrapolation
     exhausted: bool = False  # not even a sweep without extrapolation descends, because of rounding
     plain_codes: Array | None = None  # the codes before the extrapolation; None: the next sweep does not extrapolate
     ahead: Chain | None = None

@@ -22,7 +22,7 @@ from deepnmf.solvers.descent import extrapolated
 from deepnmf.solvers.divergence_state import repeated
 from deepnmf.solvers.expected_counts import square_violation
 
-WIDEST = 2.0**30  # bound on sums of features and their inverses, so that squares are accurate in single precision
+LARGEST_SUM = 2.0**30  # bound on sums of features and their inverses, so that squares are accurate in single precision
 WORTH_SINGLE = 2**16  # entries of X; steps on fewer entries take milliseconds in any precision
 ENTRIES_AT_ONCE, FEWEST_ROWS = 2**15, 16  # of X̂, which is formed a few rows at a time
 
@@ -53,7 +53,7 @@ class RowsProblem:
     def in_single(self) -> "RowsProblem | None":
         """Return the problem in single precision; None if that is impossible or already the case."""
         largest, smallest = self.sums.max(initial=0), self.sums.min(where=self.sums > 0, initial=np.inf)
-        if self.features.dtype == np.float32 or not 1 / WIDEST <= smallest <= largest <= WIDEST:
+        if self.features.dtype == np.float32 or not 1 / LARGEST_SUM <= smallest <= largest <= LARGEST_SUM:
             return None
         return replace(self, features=self.features.astype(np.float32), sums=self.sums.astype(np.float32))
 
@@ -321,7 +321,7 @@ def is_sound_in_single(engine: Engine) -> bool:
     """Whether steps on rows in double precision can be made in single precision, and are faster."""
     size = math.sqrt(engine.measured.sqnorm / (engine.measured.n_entries or 1.0))
     is_large = engine.total_weight * engine.n_features >= WORTH_SINGLE
-    return is_large and engine.dtype == np.float64 and 1 / WIDEST <= size <= WIDEST
+    return is_large and engine.dtype == np.float64 and 1 / LARGEST_SUM <= size <= LARGEST_SUM
 
 
 def few_rows(X_b: Block) -> Iterator[tuple[slice, Array, Array | None]]:

@@ -17,7 +17,7 @@ WARM_PASSES = 20
 TOLERANCE = 1e-10
 SINGULAR = 1e-10  # ratio of the smallest to the largest eigenvalue, for unit features, below which codes are not unique
 RIDGE = 1e-5  # of the squared norm of each feature: it hardly changes a reconstruction, and is far above TOLERANCE
-PLAIN, SOUND = 2.0**10, 2.0**200  # largest sizes of a decoder and of a row; others are divided by a power of two
+LARGEST_DECODER, LARGEST_ROW = 2.0**10, 2.0**200  # larger ones are divided by a power of two
 
 
 def encode_rows(engine: Engine, decoder: Array, penalty: CodePenalty) -> Array:
@@ -28,7 +28,7 @@ def encode_rows(engine: Engine, decoder: Array, penalty: CodePenalty) -> Array:
     features than columns, the result has the smallest norm: otherwise rounding would decide, and similar rows would
     get unrelated codes.
     """
-    unit = float(powers_of_two(np.abs(decoder).max(initial=0), PLAIN))
+    unit = float(powers_of_two(np.abs(decoder).max(initial=0), LARGEST_DECODER))
     if unit != 1:
         own = CodePenalty(penalty.gram / unit / unit, penalty.l1 / unit)
         return encode_rows(engine, decoder / unit, own) / unit
@@ -81,7 +81,7 @@ def solve_rows(gram: Array, F: Array) -> Array:
     A few passes of coordinate descent find the positive entries, for which an active-set method solves exactly; a row
     that it does not finish continues with coordinate descent down to the tolerance.
     """
-    units = powers_of_two(np.maximum(F.max(axis=1, initial=0), -F.min(axis=1, initial=0)), SOUND)
+    units = powers_of_two(np.maximum(F.max(axis=1, initial=0), -F.min(axis=1, initial=0)), LARGEST_ROW)
     if (units != 1).any():
         return units[:, None] * solve_rows(gram, F / units[:, None])
     gram, F = (np.ascontiguousarray(array, dtype=F.dtype) for array in (gram, F))

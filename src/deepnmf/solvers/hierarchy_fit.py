@@ -51,7 +51,7 @@ class BoundHierarchy(BoundProblem):
     def fit(self, engine: Engine, start: Start, run: Run) -> Fit:
         """Fit layer by layer, then all layers together."""
         problem = self.problem
-        codes, factors, loss = self.go_on(engine, start) if start.warm else self.begin(engine, start, run)
+        codes, factors, loss = self.continued(engine, start) if start.warm else self.begin(engine, start, run)
         descent = LayeredDescent(engine, loss)
         state, history = minimize(
             descent.advance,
@@ -93,7 +93,7 @@ class BoundHierarchy(BoundProblem):
         known = self.components(factors[0])
         return factors if known is None else [known.entries.put_into(factors[0]), *factors[1:]]
 
-    def go_on(self, engine: Engine, start: Start) -> tuple[Array, list[Array], LayeredLoss]:
+    def continued(self, engine: Engine, start: Start) -> tuple[Array, list[Array], LayeredLoss]:
         """Return codes, factors and loss of the previous fit."""
         factors, weights = start.before.optimized(engine.unit)
         factors = self.with_fixed(factors)

@@ -89,7 +89,7 @@ class HierarchyProblem(Problem):
 
     @property
     def degree(self) -> float:
-        """That of the loss of the data."""
+        """The degree of the loss of the data."""
         return self.loss.degree
 
     def check(self, X: Matrix, start: Start, whom: str) -> None:

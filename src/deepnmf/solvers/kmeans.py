@@ -15,11 +15,11 @@ ROUNDING = {np.dtype(np.float64): 1e-13, np.dtype(np.float32): 1e-5}
 
 def kmeans_centers(engine: Engine, k: int, rng: np.random.RandomState) -> Array:
     """Return the centers of the best of a few runs."""
-    runs = [_lloyd(engine, _spread_out(engine, k, rng)) for _ in range(RESTARTS)]
+    runs = [_lloyd(engine, _distant_rows(engine, k, rng)) for _ in range(RESTARTS)]
     return min(runs, key=itemgetter(1))[0]
 
 
-def _spread_out(engine: Engine, k: int, rng: np.random.RandomState) -> Array:
+def _distant_rows(engine: Engine, k: int, rng: np.random.RandomState) -> Array:
     """Draw rows one after the other, with higher probability for distant rows (k-means++).
 
     For each draw, the rows are sorted by a random projection, so that the drawn row does not depend on the order of

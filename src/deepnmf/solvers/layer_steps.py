@@ -36,7 +36,7 @@ class FactorSteps(ABC):
 
     @abstractmethod
     def violation(self, Z: Array, sums: Sequence[Array]) -> tuple[float, float]:
-        """The squared norms of the gradient along which Z may move, and of the part that it is measured by."""
+        """Return the squared norms of the projected gradient of Z, and of the part that is its scale."""
 
     @abstractmethod
     def remembered(self, Z: Array, sums: Sequence[Array]) -> tuple[Array, ...]:
@@ -51,7 +51,7 @@ class FactorSteps(ABC):
         """Return Z after one step from the statistics of all batches."""
 
     def settled(self, Z: Array) -> Array:
-        """Z without what only steps need."""
+        """Return the final Z, without the entries that were raised for steps."""
         return Z
 
     def remembered_shapes(self, shape: tuple[int, ...]) -> list[tuple[int, ...]]:
@@ -72,7 +72,7 @@ class CodesFit(FactorSteps):
 
     @abstractmethod
     def slopes(self, V: Array, H: Array, Z: Array) -> Slopes:
-        """The gradient of the loss in V and H, row by row."""
+        """Return the gradient of the loss in V and H, row by row."""
 
 
 # ------------------------------------------------------------------------------------------------ squared error
@@ -111,7 +111,7 @@ class SquaredSteps(FactorSteps):
         return squared_violation(Z, self.free_gradient(Z, K @ Z - M)), inner(M, M)
 
     def free_gradient(self, Z: Array, gradient: Array) -> Array:
-        """What is left of a gradient where norms of rows are kept: the part that is orthogonal to each row."""
+        """Return the gradient for rows of constant norm: the part that is orthogonal to each row."""
         along = np.sum(gradient * Z, axis=1) * inverse_norms(Z) ** 2
         return np.asarray(gradient - along[:, None] * Z)
 
@@ -180,15 +180,15 @@ class CountedCodes(CodesFit):
 
 
 def bound_pushes(Z: Array, pulls: Array, pushes: Array) -> Array:
-    """T + μ of Σ T Z - N log Z where sums of rows are kept, with `pulls` N/Z and `pushes` T.
+    """Return T + μ for Σ T Z - N log Z with constant sums of rows, with `pulls` N/Z and `pushes` T.
 
-    μ is the multiplier of the sum of a row, by which the slopes T + μ - N/Z along the row itself cancel.
+    μ is the Lagrange multiplier of the sum of a row, for which the slope T + μ - N/Z along the row itself is 0.
     """
     return np.asarray(pushes + np.sum(Z * (pulls - pushes), axis=1, keepdims=True) / Z.sum(axis=1, keepdims=True))
 
 
 def violation_of_counts(Z: Array, pulls: Array, pushes: Array) -> tuple[float, float]:
-    """The squared violation of optimality of slopes that are `pushes` - `pulls`, and the square of these pushes."""
+    """Return the squared violation of optimality for slopes `pushes` - `pulls`, and the squared norm of the pushes."""
     totals = np.sum(Z * pulls, axis=1, keepdims=True)
     return square_violation(Z, pushes - pulls, pushes, totals), inner(pushes, pushes)
 
@@ -199,7 +199,7 @@ def lifted(Z: Array) -> Array:
 
 
 def without_lift(Z: Array) -> Array:
-    """Set to 0 what was only raised; sums of rows stay unchanged."""
+    """Set raised zeros to 0 again; sums of rows stay unchanged."""
     return with_sums(np.where(2 * LIFT_OF_LEARNED * Z.mean(axis=1, keepdims=True) < Z, Z, 0), Z.sum(axis=1))
 
 

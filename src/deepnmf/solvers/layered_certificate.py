@@ -1,4 +1,4 @@
-"""How far the result of a hierarchy is from the first-order conditions of optimality, measured at the result itself."""
+"""The certificate of a hierarchy: the violation of the first-order optimality conditions, measured at the result."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from deepnmf.solvers.steps import squared_violation
 
 
 def layered_residuals(descent: LayeredDescent, codes: Array, factors: Sequence[Array]) -> list[float]:
-    """The relative projected gradients of the codes and of the factors of all layers, with one pass over X.
+    """Return the relative projected gradients of the codes and of the factors of all layers, with one pass over X.
 
-    The gradient of the loss in one of them, without what points out of the nonnegative ones at a zero, by the norm of
-    its linear part, X Z_1ᵀ for the codes of the first layer, or under Kullback-Leibler of what its model alone costs.
-    Rows of factors keep their norm or their sum, and gradients along these do not count. A code that is handed out as 0
-    counts as 0.
+    A projected gradient is the gradient of the loss without the entries that would push a zero below 0. For squared
+    error it is relative to the norm of its linear part, X Z_1ᵀ for the codes of the first layer; for Kullback-Leibler,
+    to the norm of its positive part. Rows of factors keep their norm or their sum, and the gradient in this direction
+    is ignored. A code that is returned as 0 is taken as 0.
     """
     step = CodesResidual(descent.step(factors, 0))
     _, (of_codes, _, *sums) = descent.rows(codes, factors).sweep((codes,), step)
@@ -31,7 +31,7 @@ def layered_residuals(descent: LayeredDescent, codes: Array, factors: Sequence[A
 
 @dataclass(frozen=True)
 class CodesResidual:
-    """One block of rows: the squared gradient of the codes of each layer and its scale, and what factors need."""
+    """The pass over one block of rows: squared gradients of the codes of each layer, their scales, and sums."""
 
     step: LayeredStep
 
@@ -46,7 +46,7 @@ class CodesResidual:
         return (), (np.array(measured), *sums)
 
     def slopes(self, X_b: Block, codes: Sequence[Array]) -> tuple[list[Array], list[Array]]:
-        """The gradient of the codes of each layer, which explain the layer below and are explained by the one above."""
+        """Return the gradient in the codes of each layer, from the loss of the layer and that of the layer above."""
         first, scale = self.step.fit.slopes(X_b, np.ascontiguousarray(codes[0]))
         slopes, scales, upper = [first], [scale], self.step.upper
         layers = zip(self.step.codes_fits, upper.weights, codes, codes[1:], upper.matrices(), strict=False)

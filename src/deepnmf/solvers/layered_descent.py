@@ -102,7 +102,7 @@ class LayeredDescent:
         return tuple(fit.extrapolated(Z, Z_old, beta) for fit, Z, Z_old in layers)
 
     def settled(self, state: LayeredState) -> LayeredState:
-        """The state with codes that belong to its factors: extrapolated factors are some passes ahead of them."""
+        """Return the state with codes that match its factors, which may be extrapolated some passes ahead."""
         factors = tuple(fit.settled(Z) for fit, Z in zip(self.loss.layers, state.factors, strict=True))
         codes, *_ = self._pass(state.codes, factors, SETTLING_PASSES)
         return replace(state, codes=codes, factors=factors)
@@ -120,7 +120,7 @@ class LayeredDescent:
     def _pass(
         self, codes: Array, factors: Sequence[Array], n_passes: int
     ) -> tuple[Array, list[float], list[Sequence[Array]]]:
-        """New codes, the losses of all layers, and the sums that the step of each factor needs."""
+        """Return new codes, the losses of all layers, and the sums for the step of each factor."""
         rows = self.rows(codes, factors)
         (codes,), (values, *sums) = rows.sweep((codes,), self.step(factors, n_passes))
         of_layers = self.by_layer(sums)
@@ -128,18 +128,18 @@ class LayeredDescent:
         return codes, [fit, *(float(value) for value in values)], of_layers
 
     def rows(self, codes: Array, factors: Sequence[Array]) -> Engine:
-        """The rows that a pass reads, where codes and factors are these."""
+        """Return the rows that a pass reads, for given codes and factors."""
         return self.loss.data.rows(self.engine, codes[:, : len(factors[0])], factors[0])
 
     def step(self, factors: Sequence[Array], n_passes: int) -> "LayeredStep":
-        """What a pass does to a block of rows."""
+        """Return the step of a pass for a block of rows."""
         dtype = self.engine.dtype
         return LayeredStep(
             self.loss.data.problem(factors[0], dtype), self.loss.codes, self.loss.upper(factors, dtype), n_passes
         )
 
     def by_layer(self, sums: Sequence[Array]) -> list[Sequence[Array]]:
-        """The sums of a pass, for each factor those that it needs."""
+        """Group the sums of a pass by the factors that need them."""
         edges = np.cumsum([0, *(fit.n_sums for fit in self.loss.codes)])
         return [sums[edges[-1] :], *(sums[start:stop] for start, stop in pairwise(edges))]
 

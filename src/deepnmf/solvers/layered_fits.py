@@ -69,7 +69,7 @@ class RowsFit(ABC):
 
     @abstractmethod
     def slopes(self, X_b: Block, H: Array) -> tuple[Array, Array]:
-        """The gradient of the fit in H_1, row by row, and the part that it is measured by."""
+        """Return the gradient of the fit in H_1, row by row, and the part that is its scale."""
 
 
 # ------------------------------------------------------------------------------------------------ squared error
@@ -190,7 +190,7 @@ class CountsFit(DataFit):
 
 
 def _with_free_rows(fixed: FixedEntries | None, bound: Array, unbound: Array) -> Array:
-    """What holds for rows that keep a norm or sum, and in rows whose scale is fixed what holds without."""
+    """Combine the values for rows with a constant norm or sum, and for rows with a fixed scale, which are free."""
     if fixed is None:
         return bound
     bound, free = bound.copy(), np.flatnonzero(fixed.have_scale)
@@ -199,7 +199,7 @@ def _with_free_rows(fixed: FixedEntries | None, bound: Array, unbound: Array) ->
 
 
 def _beside_fixed(fixed: FixedEntries | None, Z: Array, unbound: Array) -> Array:
-    """Z with its fixed entries, in rows whose scale is fixed beside others than Z has: `unbound` to a norm or sum."""
+    """Insert the fixed entries into Z; rows with a fixed scale take their learned entries from `unbound`."""
     return Z if fixed is None else fixed.put_into(_with_free_rows(fixed, Z, unbound))
 
 

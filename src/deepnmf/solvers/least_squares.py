@@ -73,10 +73,10 @@ def free_factor(
     if terms.gram is None and not terms.kronecker and not terms.ridge:
         K = stats.K if terms.top_gram is None else stats.K + terms.top_gram
         return least_change(chain, layer, replace(stats, K=K), smallest)
-    return least_change_in_company(chain, layer, stats, terms)
+    return least_change_with_penalties(chain, layer, stats, terms)
 
 
-def least_change_in_company(chain: Chain, layer: int, stats: Statistics, terms: FactorTerms) -> tuple[Array, float]:
+def least_change_with_penalties(chain: Chain, layer: int, stats: Statistics, terms: FactorTerms) -> tuple[Array, float]:
     """`least_change` with additional terms of penalties.
 
     One term is solved by its eigenvectors. Several terms have no common eigenvectors; they are solved by conjugate

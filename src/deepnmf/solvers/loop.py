@@ -107,7 +107,7 @@ class Run:
         warnings.warn(INTERRUPTED, UserWarning, stacklevel=2)
 
     @contextmanager
-    def heeding_interrupts(self) -> Iterator[None]:
+    def handling_interrupts(self) -> Iterator[None]:
         """Let Ctrl-C end the sweeps only, because a running initialization or last pass is needed for the result.
 
         A second Ctrl-C ends the fit. A signal handler of the user is not replaced.

@@ -18,7 +18,7 @@ def lowered(V: Array, term: Term) -> Moved:
     """V∘(up/down)^η: η = 1 minimizes a majorizer of a quadratic; if the row of a maximum changes, η must be smaller."""
     pulls = term.pulls(V)
     ratio = _ratio(pulls)
-    return Moved(_searched(V, term, lambda eta: V * ratio**eta), _left_to_do(V, pulls))
+    return Moved(_searched(V, term, lambda eta: V * ratio**eta), _relative_gradient(V, pulls))
 
 
 def lowered_unit_columns(V: Array, term: Term) -> Moved:
@@ -29,7 +29,7 @@ def lowered_unit_columns(V: Array, term: Term) -> Moved:
     up, down = term.pulls(V)
     pulls = Pulls(up + V * _column_dots(down, V), down + V * _column_dots(up, V))
     ratio = _ratio(pulls)
-    return Moved(_searched(V, term, lambda eta: unit_columns(V * ratio**eta)), _left_to_do(V, pulls))
+    return Moved(_searched(V, term, lambda eta: unit_columns(V * ratio**eta)), _relative_gradient(V, pulls))
 
 
 def unit_columns(V: Array) -> Array:
@@ -57,7 +57,7 @@ def _column_dots(first: Array, second: Array) -> Array:
     return np.einsum("ij,ij->j", first, second)
 
 
-def _left_to_do(V: Array, pulls: Pulls) -> float:
+def _relative_gradient(V: Array, pulls: Pulls) -> float:
     """‖V∘(up - down)‖ / ‖V∘up‖, which is 0 at a fixed point of the multiplicative step."""
     moving, size = V * (pulls.up - pulls.down), V * pulls.up
     return relative(inner(moving, moving), inner(size, size))

@@ -18,7 +18,7 @@ from deepnmf.solvers.starts import nonnegative_start
 from deepnmf.solvers.steps import HALS, Solver
 
 FILLED_SWEEPS, TRIAL_SWEEPS = 5, 10
-WELL_WITHIN = 0.8  # of the bound of an activation: beyond, it is too flat to learn
+REACHABLE_SHARE = 0.8  # of the bound of an activation: beyond, it is too flat to learn
 
 Start = Callable[[Engine, int], tuple[Array, Array]]
 """``start(engine, rank) -> (codes, factor)`` for one layer."""
@@ -178,5 +178,5 @@ def _scaled_for(activation: Activation, codes: Array, Z: Array) -> tuple[Array, 
     scale = inverse_norms(Z)
     if np.isfinite(activation.ceiling):
         largest = codes.max(axis=0)
-        scale = np.where(largest > 0, largest / (WELL_WITHIN * activation.ceiling), 1.0)
+        scale = np.where(largest > 0, largest / (REACHABLE_SHARE * activation.ceiling), 1.0)
     return (codes / scale).astype(codes.dtype, copy=False), scale[:, None] * Z

@@ -14,7 +14,7 @@ from deepnmf.solvers.steps import HALS
 class SmallDescent(ChainDescent):
     """The sweeps of `ChainDescent`, compiled for few rows and one layer without penalties, smoothing or fixed entries.
 
-    Others are passed on to it.
+    Other chains are delegated to it.
     """
 
     def _sweep(self, state: State, departure: Chain) -> Sweep:
@@ -24,7 +24,7 @@ class SmallDescent(ChainDescent):
         return self._sweep_at_once(X, state, departure)
 
     def _is_simple(self, chain: Chain) -> bool:
-        """Whether there is nothing but the squared error of one nonnegative layer, lowered by coordinate descent."""
+        """Whether the problem is only the squared error of one nonnegative layer, solved by coordinate descent."""
         is_one_layer = chain.depth == 1 and chain.nonnegative and chain.fixed is None and not any(chain.theta)
         return is_one_layer and isinstance(self.solver, HALS) and not self.objective.penalties
 

@@ -14,18 +14,18 @@ from deepnmf.engines import Block, Engine, Sums
 from deepnmf.solvers.svd import truncated_svd
 
 # Accuracy of the singular vectors for NNDSVD: with less accurate ones, fits of text end in poorer minima.
-POWER_STEPS, STEADY = 7, 0.01
-BEYOND_THE_RANK = 1e-7  # of the largest singular value: smaller ones are rounding errors of XᵀX
+NNDSVD_POWER_STEPS, STEADY = 7, 0.01
+RANK_TOLERANCE = 1e-7  # of the largest singular value: smaller ones are rounding errors of XᵀX
 
-TURNS = 20  # radians: the phase range of a random code over the spread of the rows
-LEAST_SPREAD = 1e-12  # of the mean square of the rows: rows whose squares differ by less are considered equal
+PHASE_RANGE = 20  # radians: the phase range of a random code over the spread of the rows
+EQUAL_ROWS = 1e-12  # of the mean square of the rows: rows whose squares differ by less are considered equal
 
 
 def nonnegative_start(engine: Engine, rank: int, init: str, rng: np.random.RandomState) -> tuple[Array, Array]:
     """Return codes and factor >= 0: random, or NNDSVD (Boutsidis & Gallopoulos, 2008) up to the rank."""
     if init == "random":
         return _random(engine, rank, rng)
-    triplets = truncated_svd(engine, rank, rng, power_steps=POWER_STEPS, steady=STEADY)
+    triplets = truncated_svd(engine, rank, rng, power_steps=NNDSVD_POWER_STEPS, steady=STEADY)
     codes, factor = _nndsvd(*within_rank(*triplets), engine.row_weights)
     if init == "nndsvda":
         codes[codes == 0] = factor[factor == 0] = engine.mean
@@ -52,7 +52,7 @@ def random_codes(engine: Engine, rank: int, rng: np.random.RandomState) -> Array
     """
     directions = rng.standard_normal((rank, engine.n_features))
     phases = 2 * np.pi * rng.random_sample(rank)
-    turns = TURNS / (_row_spread(engine) or 1.0)
+    turns = PHASE_RANGE / (_row_spread(engine) or 1.0)
     return np.sqrt(2) * np.abs(np.cos(np.asarray(engine.project(turns * directions), dtype=np.float64) + phases))
 
 
@@ -61,12 +61,12 @@ def _row_spread(engine: Engine) -> float:
     sums, weights = engine.column_sums()
     n_rows = weights.max()
     square = engine.measured.sqnorm / n_rows
-    return float(np.sqrt(max(square - float(np.square(sums / n_rows).sum()), LEAST_SPREAD * square)))
+    return float(np.sqrt(max(square - float(np.square(sums / n_rows).sum()), EQUAL_ROWS * square)))
 
 
 def within_rank(U: Array, s: Array, Vt: Array) -> tuple[Array, Array, Array]:
     """Singular triplets up to the rank of X; vectors beyond are arbitrary."""
-    found = max(1, np.count_nonzero(s > BEYOND_THE_RANK * s[0]))
+    found = max(1, np.count_nonzero(s > RANK_TOLERANCE * s[0]))
     return U[:, :found], s[:found], Vt[:found]
 
 

@@ -14,8 +14,8 @@ from deepnmf.objective import FormedGram, Quadratic
 from deepnmf.objective.quadratic import inner
 
 ROWS_AT_ONCE = 48
-DEAREST = 1e150  # largest ratio of the penalty of a row sum to the curvature; beyond, the row is zero
-FADING = 0.1  # gradient steps end when a step is shorter than this fraction of the first one
+LARGEST_PENALTY_RATIO = 1e150  # largest ratio of the penalty of a row sum to the curvature; beyond, the row is zero
+SMALLEST_RELATIVE_STEP = 0.1  # gradient steps end when a step is shorter than this fraction of the first one
 
 
 class Moved(NamedTuple):
@@ -109,7 +109,7 @@ def shrink_by_sum(target: Array, weight: float) -> Array:
 
     The solution is max(target - weight s, 0) with s its own sum: sort, and find the number of positive entries.
     """
-    weight = min(weight, DEAREST)
+    weight = min(weight, LARGEST_PENALTY_RATIO)
     largest = np.sort(target)[::-1]
     totals, counts = np.cumsum(largest), np.arange(1, len(target) + 1)
     # target - weight s, written without cancellation for a large weight.
@@ -135,7 +135,7 @@ class AcceleratedGradient:
     def step(self, Z: Array, problem: Quadratic, n_inner: int) -> Moved:
         lipschitz, F = problem.lipschitz, problem.linear
         if lipschitz == 0:
-            return _without_what_only_costs(Z, F)
+            return _minimize_without_curvature(Z, F)
         gradient = problem.gradient(Z)
         violation = squared_violation(Z, gradient)
         lowest = 0.5 * inner(gradient - F, Z)
@@ -157,7 +157,7 @@ class AcceleratedGradient:
             ahead_gradient = new_gradient + beta * (new_gradient - gradient)
             Z, gradient, lowest, alpha = new, new_gradient, value, next_alpha
             first_move = first_move or move
-            if move <= FADING * first_move:
+            if move <= SMALLEST_RELATIVE_STEP * first_move:
                 break
         return Moved(Z, violation)
 
@@ -171,7 +171,7 @@ class ProjectedGradient:
 
     def step(self, Z: Array, problem: Quadratic, n_inner: int) -> Moved:
         if problem.lipschitz == 0:
-            return _without_what_only_costs(Z, problem.linear)
+            return _minimize_without_curvature(Z, problem.linear)
         rate = 1 / problem.lipschitz
         violation = None
         for _ in range(n_inner):
@@ -190,7 +190,7 @@ class ProjectedGradient:
         return Moved(Z, violation or 0.0)
 
 
-def _without_what_only_costs(Z: Array, F: Array) -> Moved:
+def _minimize_without_curvature(Z: Array, F: Array) -> Moved:
     """Solve a problem without curvature: penalized entries become 0, the others stay."""
     priced = (F < 0) & (Z > 0)
     return Moved(np.where(priced, 0, Z), float(np.sum(F[priced] ** 2)))

@@ -36,8 +36,8 @@ def truncated_svd(
     U, s, Vt = _svd_of_wide(engine.combined(by_roots(Q, engine.row_weights)))
     U, s, Vt = Q @ U[:, :rank].astype(Q.dtype, copy=False), s[:rank], Vt[:rank]
     if engine.row_weights is not None:
-        beside = np.asarray(engine.project(Vt)) / np.where(s > 0, s, 1).astype(engine.dtype)
-        U = np.where(engine.counting_rows[:, None], U / column_of(roots(engine.row_weights), U), beside)
+        unweighted = np.asarray(engine.project(Vt)) / np.where(s > 0, s, 1).astype(engine.dtype)
+        U = np.where(engine.counting_rows[:, None], U / column_of(roots(engine.row_weights), U), unweighted)
     U, Vt = _sign_fixed(U, Vt)
     return _without_rounding(U), s, Vt
 

@@ -251,7 +251,7 @@ class BoundTwoSided(BoundProblem):
         Y = one_hot(places, len(self.labels.classes), engine.dtype)
         known = Labels(Y, (places != UNKNOWN).astype(engine.dtype)[:, None])
         descent = TwoSidedDescent(engine, known, float(problem.label_weight))
-        codes, model = self._again(engine, start.before) if start.warm else self._pretrained(engine, run)
+        codes, model = self._continued(engine, start.before) if start.warm else self._pretrained(engine, run)
         state, history = minimize(
             descent.advance,
             descent.start(codes, model),
@@ -262,7 +262,7 @@ class BoundTwoSided(BoundProblem):
         )
         return self.handed_out(engine, state.codes, state.model, history)
 
-    def _again(self, engine: Engine, before: LearnedTwoSided) -> tuple[Array, TwoSided]:
+    def _continued(self, engine: Engine, before: LearnedTwoSided) -> tuple[Array, TwoSided]:
         """Continue from the previous fit; its label factors are used only if the classes are the same."""
         model, g = before.model, self.problem.map
         features, basis = (replace(side, activation=g) for side in (model.features, model.basis))

@@ -14,7 +14,7 @@ from deepnmf.solvers.encoding import solve_rows
 from deepnmf.solvers.pretraining import LayerwisePlan, pretrain
 
 LINEAR = ACTIVATIONS["identity"]
-ROOM = 0.5  # of the bound of a saturating g: initial values are in the range where it is nearly linear
+REACHABLE_SHARE = 0.5  # of the bound of a saturating g: initial values are in the range where it is nearly linear
 
 
 def shallow_start(engine: Engine, rank: int, plan: LayerwisePlan, n_classes: int) -> tuple[Array, TwoSided]:
@@ -40,8 +40,8 @@ def deep_start(
     F = Z if sizes[0] == basis_sizes[0] else _unit_layer(engine, basis_sizes[0], plan)[1]
     (G, G_scale), (F, F_scale) = _within_reach(G, activation), _within_reach(F, activation)
     S = G_scale * (F_scale * np.eye(len(Z)) if len(Z) == len(F) else solve_rows(F @ F.T, Z @ F.T))
-    codes, features = _climbed(G, sizes[1:], activation, plan, engine.workers)
-    top, basis = _climbed(np.ascontiguousarray(F.T), basis_sizes[1:], activation, plan, engine.workers)
+    codes, features = _layers_below(G, sizes[1:], activation, plan, engine.workers)
+    top, basis = _layers_below(np.ascontiguousarray(F.T), basis_sizes[1:], activation, plan, engine.workers)
     W = np.zeros((sizes[-1] if shallow else 0, engine.n_features))
     return codes, TwoSided(features, S, basis, np.ascontiguousarray(top.T), W, np.zeros((len(S) + len(W), n_classes)))
 
@@ -56,11 +56,11 @@ def _unit_layer(engine: Engine, rank: int, plan: LayerwisePlan) -> tuple[Array, 
 def _within_reach(values: Array, activation: Activation) -> tuple[Array, float]:
     """Return values in the range of g, and their divisor."""
     largest = float(values.max(initial=0))
-    scale = largest / (ROOM * activation.ceiling) if np.isfinite(activation.ceiling) and largest > 0 else 1.0
+    scale = largest / (REACHABLE_SHARE * activation.ceiling) if np.isfinite(activation.ceiling) and largest > 0 else 1.0
     return (values / scale).astype(values.dtype, copy=False), scale
 
 
-def _climbed(
+def _layers_below(
     values: Array, sizes: Sequence[int], activation: Activation, plan: LayerwisePlan, workers: Workers
 ) -> tuple[Array, LayerStack]:
     """Return the top values and the factors of a stack of layers that approximates the given values."""
