@@ -16,7 +16,7 @@ SCREEN = {"width": 1240, "height": 820}
 def written(path: Path) -> None:
     """Fit scikit-learn's digits, and write the page."""
     digits = load_digits()
-    model = DeepNMF((24, 10), random_state=0).fit(digits.data / 16)
+    model = DeepNMF((30, 10), random_state=0).fit(digits.data / 16)
     model.report(path, digits.data / 16, digits.target, image_shape=(8, 8), title="Handwritten digits")
 
 

@@ -70,6 +70,11 @@ def unlink_scikit_learn(app, what, name, obj, options, lines):
     lines[:] = re.sub(r":(?:ref|term):`([^<`]+?)\s*(?:<[^>]+>)?`", r"\1", "\n".join(lines)).split("\n")
 
 
+def trim_code_blocks(app, docname, source):
+    """Doctests of a page end in an empty line, which would be shown."""
+    source[0] = source[0].replace("\n\n```\n", "\n```\n")
+
+
 def leave_methods_out_of_the_tree(app, doctree):
     """Methods have pages, which their class links to; in the tree of pages they would make hundreds of entries."""
     if app.env.docname.startswith("generated/"):
@@ -97,5 +102,6 @@ def setup(app):
     """Called by sphinx: docstrings after numpydoc, the tree before sphinx collects it, the navigation before furo."""
     app.connect("autodoc-process-docstring", quote_attributes, priority=900)
     app.connect("autodoc-process-docstring", unlink_scikit_learn, priority=900)
+    app.connect("source-read", trim_code_blocks)
     app.connect("doctree-read", leave_methods_out_of_the_tree, priority=100)
     app.connect("html-page-context", short_navigation, priority=100)
