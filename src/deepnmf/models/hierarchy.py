@@ -87,59 +87,36 @@ class LayerSummary:
         return self.dead + self.copies > LARGE_SHARE * self.size
 
 
-class LayerSummaries:
-    """Mixin that adds `hierarchy_`, and a summary of the fit below scikit-learn's HTML diagram."""
-
-    features_: list[Array]
-    codes_: list[Array]
-    _learned: Any
-    _explained: Sequence[float] | None = None  # per layer, if the fit measured it
-    _shares_of_squares: Sequence[float] | None = None
-    _seconds: float | None = None  # the duration of the fit; None for loaded models
-
-    @property
-    def n_dead_(self) -> list[int]:
-        """The number of dead features per layer: those that are zero or, in the top layer, that no sample uses.
-
-        Fixed components are not counted.
-        """
-        alive = [np.any(C, axis=1) for C in self.features_]
-        alive[-1] = alive[-1] & np.asarray(self.codes_[-1].any(axis=0))
-        fixed = getattr(self, "fixed_components_", None)
-        if fixed is not None:
-            alive[0][: len(fixed)] |= ~np.isnan(fixed).any(axis=1)
-        return [int(np.count_nonzero(~layer)) for layer in alive]
-
-    @property
-    def hierarchy_(self) -> list[LayerSummary]:
-        """A `LayerSummary` for each layer, the lowest first; for models with two or more layers."""
-        features = self.features_
-        if len(features) == 1:
-            raise AttributeError(f"This {type(self).__name__} has one layer: hierarchy_ is for two or more.")
-        return [
-            LayerSummary(
-                layer=layer + 1,
-                size=len(C),
-                explained=math.nan if self._explained is None else self._explained[layer],
-                share_of_squares=math.nan if self._shares_of_squares is None else self._shares_of_squares[layer],
-                dead=dead,
-                copies=0 if layer == 0 else n_copies(C, features[layer - 1]),
-                parts=1.0 if layer == 0 else n_parts(contributions(self._learned, layer)),
-            )
-            for layer, (C, dead) in enumerate(zip(features, self.n_dead_, strict=True))
-        ]
-
-    def _repr_html_inner(self) -> str:
-        return super()._repr_html_inner() + fit_html(self)  # type: ignore[misc]
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
-        if "text/html" in bundle:
-            bundle["text/html"] += fit_html(self)
-        return bundle
-
-
 # -------------------------------------------------------------------------------- the figures of a layer
+
+
+def layer_summaries(model: Any) -> list[LayerSummary]:
+    """Return a summary of each layer of a fitted model with two or more layers."""
+    features, explained, squares = model.features_, model._explained, model._shares_of_squares
+    if len(features) == 1:
+        raise AttributeError(f"This {type(model).__name__} has one layer: hierarchy_ is for two or more.")
+    return [
+        LayerSummary(
+            layer=layer + 1,
+            size=len(C),
+            explained=math.nan if explained is None else explained[layer],
+            share_of_squares=math.nan if squares is None else squares[layer],
+            dead=dead,
+            copies=0 if layer == 0 else n_copies(C, features[layer - 1]),
+            parts=1.0 if layer == 0 else n_parts(contributions(model._learned, layer)),
+        )
+        for layer, (C, dead) in enumerate(zip(features, n_dead(model), strict=True))
+    ]
+
+
+def n_dead(model: Any) -> list[int]:
+    """Return the number of features per layer that are zero or, in the top layer, that no sample uses."""
+    alive = [np.any(C, axis=1) for C in model.features_]
+    alive[-1] = alive[-1] & np.asarray(model.codes_[-1].any(axis=0))
+    fixed = getattr(model, "fixed_components_", None)
+    if fixed is not None:
+        alive[0][: len(fixed)] |= ~np.isnan(fixed).any(axis=1)
+    return [int(np.count_nonzero(~layer)) for layer in alive]
 
 
 def n_copies(features: Array, below: Array) -> int:
