@@ -13,7 +13,7 @@ from deepnmf.solvers.starts import random_codes, within_rank
 from deepnmf.solvers.statistics import statistics
 from deepnmf.solvers.svd import truncated_svd
 
-STEEPEST = 1e6  # a shift of singular vectors that is larger makes all code columns parallel in double precision
+LARGEST_SHIFT = 1e6  # a larger shift of singular vectors makes all code columns parallel in double precision
 
 # Smaller values are rounding errors and become 0.
 NO_CODE = 1e-14  # of the largest code of a column: activations may have roots
@@ -57,7 +57,7 @@ def _lifted(U: Array, counting: Array, size: float) -> Array:
     if (others[~positive & counting] < 0).any() or (lead[counting] < 0).any():
         return _above_minima(U, counting, size)
     shifts = np.maximum(0, (-others[positive] / lead[positive, None]).max(axis=0, initial=0))
-    if (shifts > STEEPEST).any():
+    if (shifts > LARGEST_SHIFT).any():
         return _above_minima(U, counting, size)
     raised = others + shifts * lead[:, None]
     raised = np.where(raised > NO_CODE * raised[counting].max(axis=0, initial=0), raised, 0)
