@@ -172,7 +172,7 @@ REASONS = {
     "PgNMF": "the row depends on how far the fit has converged ([causes](causes.md))",
 }
 BY_WEIGHT = "the paper gives no weights; with smaller ones, which were tried after a look, see the widened grid"
-BY_ROOTS = "roots of converged codes enlarge small ones; k-means on the codes themselves (Square1) is above the paper in all these models ([causes](causes.md))"
+BY_ROOTS = "roots enlarge small codes, and a fit that has converged has other small codes than one that has not ([causes](causes.md)); Square1 is the same fit without roots"
 
 
 def _reason(title: str) -> str:

@@ -62,7 +62,7 @@ def _table(comparisons: Sequence[Comparison]) -> str:
     rows = [
         [
             one.row,
-            f"{one.published:g}",
+            f"{one.published:.4g}",
             *(_cell(one, grid) for grid in get_args(Grid)),
             _judged(one),
         ]
