@@ -10,6 +10,7 @@ Examples
 """
 
 from reproduction import (
+    causes,
     depth,
     dnsnmf_faces,
     dnsnmf_layers,
@@ -53,5 +54,6 @@ MODULES = (
     topics,
     genes,
     depth,
+    causes,
 )
 EXPERIMENTS = {experiment.name: experiment for module in MODULES for experiment in module.EXPERIMENTS}

@@ -22,9 +22,11 @@ from rich.progress import (
 from rich.table import Table
 
 from reproduction import EXPERIMENTS
-from reproduction.experiment import Data, Experiment, Plan
+from reproduction.experiment import Data, Experiment, Plan, Results
+from reproduction.page_index import page_table
 from reproduction.pages import write_page
 from reproduction.trials import OtherResultsError, TrialLog, run
+from reproduction.verdicts import write_verdicts
 
 FOLDER = Path("docs/reproduction")
 
@@ -53,6 +55,12 @@ def command(
     names: Annotated[list[str] | None, typer.Argument(help="Names of experiments; --list shows them.")] = None,
     list_only: Annotated[bool, typer.Option("--list", help="List the experiments and their data, and exit.")] = False,
     run_all: Annotated[bool, typer.Option("--all", help="Run every experiment whose data are available.")] = False,
+    verdicts: Annotated[
+        bool, typer.Option("--verdicts", help="Compare all published numbers with the results in --output, and exit.")
+    ] = False,
+    pages: Annotated[
+        bool, typer.Option("--pages", help="List all pages with their commands and commits, and exit.")
+    ] = False,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for pages, pictures and results.")] = FOLDER,
     data_home: Annotated[
         Path | None, typer.Option(help="Folder of the data; by default the environment variable DEEPNMF_DATA.")
@@ -80,8 +88,16 @@ def command(
     if list_only:
         _print_list(EXPERIMENTS.values(), data)
         return
+    if pages:
+        typer.echo(page_table((output, output.parent / "benchmarks")))
+        return
+    if verdicts:
+        typer.echo(write_verdicts(EXPERIMENTS.values(), output))
+        return
     plan = Plan(repetitions, quick, protocol.value if protocol else None)
-    for experiment in _chosen(names or [], run_all, data):
+    chosen = _chosen(names or [], run_all, data)
+    typer.echo(_estimate(chosen, output), err=True)
+    for experiment in chosen:
         _reproduce(experiment, plan, data, output, jobs, again)
 
 
@@ -113,6 +129,16 @@ def _missing(experiment: Experiment, data: Data) -> str:
     except (FileNotFoundError, ValueError) as error:
         return str(error)
     return ""
+
+
+def _estimate(experiments: Sequence[Experiment], output: Path) -> str:
+    """How long the experiments took when their results in the folder were made."""
+    paths = [output / f"{experiment.name}.csv" for experiment in experiments]
+    known = [sum(Results.read_csv(path).column("trial_seconds")) for path in paths if path.exists()]
+    counted = f"{len(experiments)} experiment{'' if len(experiments) == 1 else 's'}"
+    if not known:
+        return f"{counted}; there are no earlier results in {output} to estimate the time by."
+    return f"{counted}; {len(known)} of them took {sum(known) / 60:.0f} minutes of one core when their results in {output} were made."
 
 
 def _print_list(experiments: Iterable[Experiment], data: Data) -> None:

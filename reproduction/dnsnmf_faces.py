@@ -1,68 +1,24 @@
 """Deep nsNMF (Yu, Zhou, Cichocki & Xie, 2018): Tables I to III, with Fig. 6 to 8."""
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.preprocessing import normalize
 
 from deepnmf import GNMF, NMF, NSNMF, DeepNMF, DeepNSNMF, DeepSemiNMF
 from reproduction.baselines import BASELINES, baseline
-from reproduction.experiment import Array, Data, Experiment, Plan, Results, Row, Trial, Value
-from reproduction.pages import table
-from reproduction.pictures import draw_curves
-from reproduction.protocols import CODE_SCALES, RESTARTS, described, scores
+from reproduction.dnsnmf_pages import CLUSTERS, CODES, INPUTS, MODELS, compared, draw_table, table_page
+from reproduction.experiment import Array, Data, Experiment, Plan, Row, Trial
+from reproduction.protocols import CODE_SCALES, RESTARTS, scores
 
-__all__ = ["EXPERIMENTS", "REPETITIONS", "drawn", "few_sweeps"]
+__all__ = ["EXPERIMENTS", "REPETITIONS", "drawn", "few_sweeps", "settings_of"]
 
 REPETITIONS = 10
-CLUSTERS = range(2, 11)
-WIDE = 100  # components of the first layer; the paper gives none
-INPUTS: dict[str, Callable[[Array], Array]] = {"unit norm": normalize, "grey values from 0 to 1": lambda X: X / X.max()}
-CODES: dict[str, Callable[[Array], Array]] = {**CODE_SCALES, "square roots": np.sqrt}  # what k-means gets
-THETAS = ((0.0, 0.0), (0.1, 0.5), (0.1, 0.9), (0.5, 0.5), (0.5, 0.9), (0.0, 0.9), (0.9, 0.1))
-
-# Tables I to III, in per cent: NMF, GNMF, nsNMF, Deep Semi-NMF, Deep nsNMF; accuracy, then NMI; k = 2 to 10.
-PUBLISHED = {
-    "orl_32x32": """
-        85.00 89.00 85.00 86.00 95.00  51.05 59.73 51.05 53.85 76.10
-        80.00 81.00 83.33 81.00 93.33  64.90 70.97 74.03 65.60 84.11
-        69.25 77.15 73.50 72.25 80.00  56.72 65.26 65.10 63.78 69.25
-        74.60 74.00 75.20 77.40 94.60  71.12 72.52 69.38 73.32 88.75
-        67.17 52.50 67.67 70.00 81.67  73.81 61.97 71.73 72.34 83.17
-        69.00 54.43 69.00 72.43 79.43  73.67 55.26 73.27 74.24 77.75
-        74.13 52.13 74.50 77.63 82.13  74.29 63.98 73.20 77.18 82.02
-        66.22 58.67 69.67 71.33 79.78  74.04 63.84 75.65 78.62 80.73
-        70.70 57.70 69.00 77.10 78.50  79.82 67.21 79.71 83.83 87.33""",
-    "jaffe_32x32": """
-        100.00 100.00 100.00 100.00 100.00  100.00 100.00 100.00 100.00 100.00
-        94.68 93.87 94.68 96.13 99.52  86.32 85.01 86.32 89.13 98.71
-        89.54 80.69 90.69 88.28 95.29  78.94 74.51 77.77 76.65 87.35
-        93.14 94.38 93.90 93.43 94.95  86.59 88.90 87.35 86.89 89.76
-        87.85 78.38 90.85 89.54 94.00  82.21 79.52 84.98 80.94 88.76
-        90.54 93.89 89.26 90.20 94.70  85.81 90.58 83.10 85.50 91.29
-        90.12 86.67 83.92 87.08 93.80  87.73 90.42 83.14 83.98 90.87
-        92.36 94.24 90.73 91.88 95.81  89.75 92.05 88.93 89.87 93.36
-        89.34 90.66 88.59 91.08 95.16  87.44 90.15 86.49 88.16 92.96""",
-    "yale_32x32": """
-        76.36 91.82 91.36 90.45 100.00  31.09 66.87 67.93 64.73 100.00
-        59.39 68.79 76.97 66.06 87.88  29.21 39.59 45.75 35.59 66.46
-        61.82 47.73 58.86 68.18 72.27  50.32 51.29 44.24 54.13 54.75
-        56.91 51.09 59.64 60.73 76.00  45.76 40.76 47.06 47.14 60.61
-        58.48 42.12 55.61 65.45 68.03  47.64 31.67 44.46 53.81 55.59
-        50.65 36.36 50.65 53.12 57.01  45.83 37.13 45.19 49.75 52.60
-        49.20 32.39 51.36 57.27 58.07  46.66 29.81 46.88 53.34 53.23
-        55.15 38.59 55.56 56.36 59.60  49.76 36.58 48.66 51.66 56.73
-        46.73 35.09 47.09 51.64 56.64  46.29 38.92 45.27 50.58 52.99""",
-}
-
-MODELS = ("NMF", "GNMF", "nsNMF", "Deep Semi-NMF", "Deep nsNMF")
-BESIDE = (*BASELINES, "DeepNMF")  # not in the paper
 DEFAULT = "the defaults"
+WIDE = 100  # components of the first layer; the paper gives none
+THETAS = ((0.0, 0.0), (0.1, 0.5), (0.1, 0.9), (0.5, 0.5), (0.5, 0.9), (0.0, 0.9), (0.9, 0.1))
 
 
 def few_sweeps(plan: Plan) -> dict[str, Any]:
@@ -70,7 +26,7 @@ def few_sweeps(plan: Plan) -> dict[str, Any]:
     return {"random_state": 0, "tol": 1e-3, "max_iter": plan.size(60, 3)}
 
 
-def _settings(model: str, k: int, plan: Plan) -> dict[str, Any]:
+def settings_of(model: str, k: int, plan: Plan) -> dict[str, Any]:
     """The settings of a model that are tried, by name; the first is that of the defaults, with all their sweeps."""
     if model in BASELINES:
         return {DEFAULT: baseline(model, k)}
@@ -121,7 +77,7 @@ def _run_table(name: str, trial: Trial, data: Data, plan: Plan) -> Iterator[Row]
     """One draw of classes: every setting of one model, each scored by both protocols."""
     k, repetition = int(trial["k"]), int(trial["repetition"])
     X, y = drawn(data[name], k, repetition)
-    settings = _settings(str(trial["model"]), k, plan)
+    settings = settings_of(str(trial["model"]), k, plan)
     tried = product(plan.tried(INPUTS), plan.tried(settings))
     for place, (scale, setting) in enumerate(tried):
         codes = settings[setting].fit(INPUTS[scale](X)).codes_[-1]
@@ -131,129 +87,6 @@ def _run_table(name: str, trial: Trial, data: Data, plan: Plan) -> Iterator[Row]
             yield found | {"scale": scale, "setting": setting, "codes": handed_out, "default": default}
 
 
-def _published(name: str) -> dict[tuple[Value, Value], dict[str, float]]:
-    """Accuracy and NMI by model and k."""
-    lines = [[float(cell) for cell in line.split()] for line in PUBLISHED[name].strip().splitlines()]
-    return {
-        (model, k): {"accuracy": line[place], "nmi": line[place + len(MODELS)]}
-        for k, line in zip(CLUSTERS, lines, strict=True)
-        for place, model in enumerate(MODELS)
-    }
-
-
-def _by_protocol(results: Results, protocol: str) -> Results:
-    """One row a draw: the setting with the best accuracy, of equal ones that with the best NMI; or the default."""
-    if protocol == "blind":
-        return results.where(default=1)
-    draws: dict[tuple[Value, ...], list[Row]] = defaultdict(list)
-    for row in results.rows:
-        draws[row["model"], row["k"], row["repetition"]].append(row)
-    return Results([max(rows, key=lambda row: (row["paper_accuracy"], row["paper_nmi"])) for rows in draws.values()])
-
-
-def _comparison(results: Results, name: str, protocol: str, measure: str) -> str:
-    """Ours beside the paper's, by k and on average."""
-    published, chosen = _published(name), _by_protocol(results, protocol)
-    column, models = f"{protocol}_{measure}", results.distinct("model")
-    head = ["k", *(cell for model in models for cell in ([model] if model in BESIDE else [model, "paper"]))]
-    rows: list[list[object]] = []
-    for k in results.distinct("k"):
-        row: list[object] = [k]
-        for model in models:
-            row.append(chosen.where(model=model, k=k).spread(column, 1, 100))
-            row += [] if model in BESIDE else [f"{published[model, k][measure]:.1f}"]
-        rows.append(row)
-    means: list[object] = ["mean"]
-    for model in models:
-        means.append(f"**{_average(results, protocol, measure, model):.2f}**")
-        means += [] if model in BESIDE else [f"{_published_average(name, results, measure, model):.2f}"]
-    return table(head, [*rows, means])
-
-
-def _average(results: Results, protocol: str, measure: str, model: Value) -> float:
-    """Ours, over all k."""
-    chosen = _by_protocol(results, protocol).where(model=model)
-    return 100 * float(np.mean([chosen.where(k=k).mean(f"{protocol}_{measure}") for k in results.distinct("k")]))
-
-
-def _published_average(name: str, results: Results, measure: str, model: Value) -> float:
-    """The paper's, over the same k."""
-    return float(np.mean([_published(name)[model, k][measure] for k in results.distinct("k")]))
-
-
-def _table_page(name: str, results: Results) -> str:
-    parts = [
-        f"For each k, {len(results.distinct('repetition'))} draws of k classes. Each model has k components on top (two layers for the deep models).\n"
-        f"k-means on the codes, {RESTARTS} restarts. Scores in per cent, mean and standard deviation over the draws.",
-        described(results),
-        f"Number of settings tried, on samples at {' and at '.join(INPUTS)}, each with {len(CODES)} scalings of the codes for k-means ({', '.join(CODES)}): "
-        + "; ".join(f"{m}: {_number_of_settings(results, m)}" for m in results.distinct("model"))
-        + ". Square roots are taken of nonnegative codes only. In `paper` the setting is chosen for each draw, so a model with more settings gains more by the choice alone:\n"
-        "compare the two protocols of a model before comparing models. Unit rows and square roots of codes were added after a look at results on Yale:\n"
-        "what is reached without them is the line *codes as they are* of the last table. k-means on the data, PCA and whitened PCA of k components,\n"
-        "and `DeepNMF` are not in the paper.",
-    ]
-    for protocol in results.protocols:
-        for measure in ("accuracy", "nmi"):
-            title = {"accuracy": "accuracy", "nmi": "NMI"}[measure]
-            parts += [f"## {title}, protocol `{protocol}`", _comparison(results, name, protocol, measure)]
-    return "\n\n".join([*parts, _verdict(name, results)])
-
-
-def _number_of_settings(results: Results, model: Value) -> int:
-    tried = results.where(model=model)
-    return len(dict.fromkeys((row["scale"], row["setting"], row["codes"]) for row in tried.rows))
-
-
-def _verdict(name: str, results: Results) -> str:
-    ours = results.where(model="Deep nsNMF")
-    rows = [
-        [f"`{protocol}`, {choice}", *_against_the_paper(name, some, protocol)]
-        for protocol in results.protocols
-        for choice, some in (_choices(ours) if protocol == "paper" else {"the default": ours}).items()
-    ]
-    head = [
-        "chosen from",
-        *(cell for measure in ("accuracy", "NMI") for cell in (measure, "the paper's", "difference")),
-    ]
-    summary = "Means over all k, their difference from the paper's means, and the same when fewer settings are tried."
-    return "\n\n".join(["## Deep nsNMF on average", summary, table(head, rows)])
-
-
-def _choices(results: Results) -> dict[str, Results]:
-    """All settings that were tried, and what is left of them without one of the choices."""
-    some = {"all settings": results}
-    for column, prefix in (("codes", "codes"), ("scale", "samples at"), ("setting", "")):
-        some |= {f"{prefix} {value}".strip(): results.where(**{column: value}) for value in results.distinct(column)}
-    return some
-
-
-def _against_the_paper(name: str, results: Results, protocol: str) -> list[str]:
-    pairs = [
-        (_average(results, protocol, m, "Deep nsNMF"), _published_average(name, results, m, "Deep nsNMF"))
-        for m in ("accuracy", "nmi")
-    ]
-    return [cell for ours, theirs in pairs for cell in (f"{ours:.2f}", f"{theirs:.2f}", f"{ours - theirs:+.2f}")]
-
-
-def _draw_table(name: str, results: Results, data: Data, plan: Plan, folder: Path) -> list[str]:
-    """Fig. 6 to 8: accuracy over k."""
-    lines = []
-    for protocol in results.protocols:
-        chosen = _by_protocol(results, protocol)
-        curves = {
-            str(model): [
-                (float(k), 100 * chosen.where(model=model, k=k).mean(f"{protocol}_accuracy"))
-                for k in results.distinct("k")
-            ]
-            for model in results.distinct("model")
-        }
-        file = f"dnsnmf-{name.partition('_')[0]}-{protocol}.svg"
-        draw_curves(curves, folder / file, "k", f"accuracy, % ({protocol})")
-        lines.append(f"![Accuracy over the number of clusters, protocol {protocol}]({file})")
-    return lines
-
-
 def _clustering_table(short: str, number: str, name: str, title: str) -> Experiment:
     return Experiment(
         name=f"dnsnmf-{short}",
@@ -261,8 +94,9 @@ def _clustering_table(short: str, number: str, name: str, title: str) -> Experim
         data=(name,),
         trials=_table_trials,
         run=partial(_run_table, name),
-        page=partial(_table_page, name),
-        draw=partial(_draw_table, name),
+        page=partial(table_page, name),
+        draw=partial(draw_table, name),
+        compared=partial(compared, name),
     )
 
 

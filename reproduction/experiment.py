@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from deepnmf.datasets import load
+from reproduction.comparisons import Comparison
 
 __all__ = [
     "Array",
@@ -198,13 +199,17 @@ def _nothing(results: Results, data: Data, plan: Plan, folder: Path) -> list[str
     return []
 
 
+def _no_numbers(results: Results) -> Iterable[Comparison]:
+    return ()
+
+
 @dataclass(frozen=True)
 class Experiment:
     """A table or figure of a paper.
 
     `run(trial, data, plan)` gives one or more rows of measures; it must depend on nothing else, so that trials can be run in any
     order and process. `page(results)` is the body of the page, `draw(results, data, plan, folder)` writes pictures and returns
-    lines of Markdown that show them.
+    lines of Markdown that show them. `compared(results)` gives every published number beside ours, if there are any.
     """
 
     name: str
@@ -214,3 +219,4 @@ class Experiment:
     run: Callable[[Trial, Data, Plan], Iterable[Row]]
     page: Callable[[Results], str]
     draw: Drawing = field(default=_nothing)
+    compared: Callable[[Results], Iterable[Comparison]] = field(default=_no_numbers)

@@ -9,6 +9,7 @@ import numpy as np
 
 from deepnmf import CNMF, GDNMF, NMF, DeepNMF
 from reproduction.baselines import BASELINES, Baseline, baseline
+from reproduction.comparisons import Comparison, Grid
 from reproduction.experiment import Array, Data, Experiment, Plan, Protocol, Results, Row, Trial
 from reproduction.faces import unit_samples
 from reproduction.pages import table
@@ -192,6 +193,17 @@ def _published_table(some: Results) -> str:
     return table(["NMI, %", *(f"{float(s):.0%} of the labels" for s in shares)], [[k, *v] for k, v in lines.items()])
 
 
+def _compared(results: Results) -> Iterator[Comparison]:
+    """Table R2."""
+    pie = results.where(data="CMU PIE", model="GD²NMF")
+    for share in pie.distinct("share"):
+        some, number = pie.where(share=share), PUBLISHED["GD²NMF"][float(share)]
+        runs: dict[Grid, list[float]] = {
+            p: [100 * v for v in _chosen(some, p).column(f"{p}_nmi")] for p in results.protocols
+        }
+        yield Comparison(f"GD²NMF, NMI, {float(share):.0%} of the labels", number, runs)
+
+
 def _label_claims(some: Results) -> str:
     lines = []
     for share, p in product(some.distinct("share"), some.protocols):
@@ -251,5 +263,6 @@ EXPERIMENTS = (
         run=_run_labels,
         page=_label_page,
         draw=_draw_labels,
+        compared=_compared,
     ),
 )

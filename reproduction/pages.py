@@ -14,7 +14,7 @@ import deepnmf
 from deepnmf import HierarchyWarning, __version__
 from reproduction.experiment import Data, Experiment, Plan, Results
 
-__all__ = ["source", "table", "write_page"]
+__all__ = ["made_by", "run_git", "source", "table", "write_page"]
 
 FOLDERS = (Path(deepnmf.__file__).parent, Path(__file__).parent)  # whose state decides the numbers
 CHANGED = " with changes"
@@ -60,7 +60,7 @@ def commit() -> str:
     states = [_tree(folder) for folder in FOLDERS]
     if not all(states):
         return ""
-    found = _git(FOLDERS[0], "rev-parse", "--short", "HEAD")
+    found = run_git(FOLDERS[0], "rev-parse", "--short", "HEAD")
     return f"{found}{CHANGED}" if any(state.endswith(CHANGED) for state in states) else found
 
 
@@ -71,11 +71,11 @@ def source() -> str:
 
 def _tree(folder: Path) -> str:
     """The tree of a folder in git, marked where files were changed; empty if git does not keep the folder."""
-    tree = _git(folder, "rev-parse", "--short", "HEAD:./")
-    return f"{tree}{CHANGED}" if tree and _git(folder, "status", "--porcelain", "--", ".") else tree
+    tree = run_git(folder, "rev-parse", "--short", "HEAD:./")
+    return f"{tree}{CHANGED}" if tree and run_git(folder, "status", "--porcelain", "--", ".") else tree
 
 
-def _git(folder: Path, *arguments: str) -> str:
+def run_git(folder: Path, *arguments: str) -> str:
     """The output of git in a folder; empty where git is absent or fails."""
     try:
         done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=False)
@@ -92,13 +92,16 @@ def write_page(experiment: Experiment, results: Results, data: Data, plan: Plan,
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", HierarchyWarning)
         pictures = experiment.draw(results, data, plan, folder)
-    made = (
-        f"Made by `{command}` from deepnmf {__version__}{_at(commit())}, {versions()}; {machine()}. "
-        f"{sum(results.column('trial_seconds')):.0f} s of one core. [Every trial]({experiment.name}.csv)."
-    )
+    seconds = sum(results.column("trial_seconds"))
+    made = f"{made_by(command)} {seconds:.0f} s of one core. [Every trial]({experiment.name}.csv)."
     path = folder / f"{experiment.name}.md"
     path.write_text("\n\n".join([f"# {experiment.title}", made, experiment.page(results), *pictures]) + "\n")
     return path
+
+
+def made_by(command: str) -> str:
+    """The command, the commit, the versions and the machine of a page."""
+    return f"Made by `{command}` from deepnmf {__version__}{_at(commit())}, {versions()}; {machine()}."
 
 
 def _at(commit: str) -> str:

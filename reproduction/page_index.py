@@ -1,0 +1,31 @@
+"""All pages of measurements: the command and the commit that each names, and whether the library has changed since."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import deepnmf
+from reproduction.pages import run_git, table
+
+__all__ = ["page_table"]
+
+COMMAND = re.compile(r"`(python [^`]+)`")
+COMMIT = re.compile(r"\bcommit ([0-9a-f]{7,40})\b", flags=re.IGNORECASE)
+
+
+def page_table(folders: Iterable[Path]) -> str:
+    """A line for each page, as a table in Markdown."""
+    pages = sorted(path for folder in folders for path in folder.glob("*.md"))
+    head = ["page", "command", "commit", "changes of the library since"]
+    return table(head, [_line(path) for path in pages])
+
+
+def _line(path: Path) -> list[str]:
+    text = path.read_text()
+    command, commit = (found[1] if (found := pattern.search(text)) else "" for pattern in (COMMAND, COMMIT))
+    return [str(path), command, commit, _changes_since(commit) if commit else ""]
+
+
+def _changes_since(commit: str) -> str:
+    """The number of commits to the library since a commit."""
+    return run_git(Path(deepnmf.__file__).parent, "rev-list", "--count", f"{commit}..HEAD", "--", ".") or "unknown"

@@ -1,0 +1,82 @@
+"""Every published number beside ours, with a verdict: ``python -m reproduction --verdicts``."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+
+from reproduction.comparisons import Comparison, Grid, Verdict
+from reproduction.experiment import Experiment, Results, mean_and_deviation
+from reproduction.pages import made_by, table
+
+__all__ = ["write_verdicts"]
+
+INTRODUCTION = """Every number of every published table whose data are here, beside ours. It is computed from the results of all trials that lie beside the pages.
+
+- *paper*: choices by the labels, as in the paper, from settings that were fixed before results were seen.
+- *widened*: the same, where settings were added after a look at results. Nothing is won by these: they have a column of their own, and the verdict does not use them.
+- *blind*: no choice by labels, the defaults of the library.
+- The verdict compares *paper* with the published number: at or above it; within two standard errors of our mean (of at least three runs); or below, with the reason and the page that shows it."""
+
+
+def write_verdicts(experiments: Iterable[Experiment], folder: Path) -> Path:
+    """Write the page of all verdicts from the results in a folder."""
+    found = {
+        experiment.name: (experiment.title, _measured(experiment, path))
+        for experiment in experiments
+        if (path := folder / f"{experiment.name}.csv").exists()
+    }
+    tables = {name: pair for name, pair in found.items() if pair[1]}
+    parts = ["# The papers' numbers and ours", made_by("python -m reproduction --verdicts"), INTRODUCTION]
+    parts += ["## At a glance", _summary(tables)]
+    for name, (title, comparisons) in tables.items():
+        parts += [f"## {title}", f"[{name}]({name}.md).", _table(comparisons)]
+    path = folder / "verdicts.md"
+    path.write_text("\n\n".join(parts) + "\n")
+    return path
+
+
+def _measured(experiment: Experiment, path: Path) -> list[Comparison]:
+    """The published numbers for which there are runs."""
+    return [one for one in experiment.compared(Results.read_csv(path)) if one.runs["paper"]]
+
+
+def _summary(tables: dict[str, tuple[str, list[Comparison]]]) -> str:
+    """How many numbers of each table have which verdict."""
+    rows = [[f"[{name}]({name}.md)", len(some), *_counts(some)] for name, (_, some) in tables.items()]
+    every = [one for _, some in tables.values() for one in some]
+    head = ["page", "numbers", *get_args(Verdict), "at or above by *widened*", "at or above by *blind*"]
+    return table(head, [*rows, ["all", len(every), *_counts(every)]])
+
+
+def _counts(some: Sequence[Comparison]) -> list[int]:
+    counted = Counter(one.verdict for one in some)
+    others: tuple[Grid, ...] = ("widened", "blind")
+    reached = (sum(grid in one.runs and one.of(grid) == "at or above" for one in some) for grid in others)
+    return [*(counted[verdict] for verdict in get_args(Verdict)), *reached]
+
+
+def _table(comparisons: Sequence[Comparison]) -> str:
+    rows = [
+        [
+            one.row,
+            f"{one.published:.4g}",
+            *(_cell(one, grid) for grid in get_args(Grid)),
+            _judged(one),
+        ]
+        for one in comparisons
+    ]
+    return table(["row", "published", "ours, `paper`", "ours, widened", "ours, `blind`", "verdict"], rows)
+
+
+def _cell(one: Comparison, grid: Grid) -> str:
+    """Mean and deviation, with the digits that suit the size of the number."""
+    return mean_and_deviation(np.array(one.runs.get(grid, [])), 1 if one.published > 20 else 3)
+
+
+def _judged(one: Comparison) -> str:
+    if one.verdict != "below":
+        return one.verdict
+    return f"**below**: {one.reason or 'the cause is not found'}"
