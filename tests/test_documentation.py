@@ -7,7 +7,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_wine
 
 import deepnmf
 from command_line import succeeded
@@ -62,6 +62,7 @@ def files_of_the_pages(tmp_path, monkeypatch):
     table = digits.data.iloc[:, 18:38].assign(digit=digits.target.astype(str))
     for name, rows in {"digits": slice(60), "more": slice(60, 80), "your_data": slice(40)}.items():
         table[rows].to_csv(f"{name}.csv", index=False)
+    load_wine(as_frame=True).frame.rename(columns={"target": "cultivar"}).to_csv("wine.csv", index=False)
     np.savez("faces.npz", X=digits.data.to_numpy()[:60], y=digits.target[:60])
     with h5py.File("cells.h5ad", "w") as file:
         file["X"] = np.random.default_rng(0).poisson(1.0, (40, 20)).astype(float)
