@@ -19,7 +19,6 @@ from deepnmf.metrics import matched_cosine
 from reproduction.contenders import relative_error
 from reproduction.depth_page import MEASURES, PARTS, page
 from reproduction.experiment import Array, Data, Experiment, Matrix, Plan, Row, Trial
-from reproduction.faces import unit_samples
 from reproduction.protocols import RESTARTS, scores
 
 __all__ = ["EXPERIMENTS", "layer_sizes"]
@@ -65,10 +64,16 @@ def _digits(data: Data) -> Problem:
     return Problem(normalize(X), y, 10, None)
 
 
-def _every(name: str, step: int) -> Callable[[Data], Problem]:
+def _faces(name: str, step: int) -> Callable[[Data], Problem]:
+    """Every so many faces, with the means of 2 x 2 pixels, which makes fits four times faster."""
+
     def read(data: Data) -> Problem:
-        X, y = unit_samples(data, name)
-        return Problem(X[::step].astype(float), y[::step], len(np.unique(y)), None)
+        bunch = data[name]
+        height, width = (int(side) // 2 for side in bunch.image_shape)
+        means = bunch.data[::step].reshape(-1, height, 2, width, 2).mean(axis=(2, 4))
+        return Problem(
+            normalize(means.reshape(len(means), -1)), bunch.target[::step], len(np.unique(bunch.target)), None
+        )
 
     return read
 
@@ -90,8 +95,8 @@ def _samson(data: Data) -> Problem:
 
 SETS: dict[str, Callable[[Data], Problem]] = {
     "digits": _digits,
-    "ORL": _every("orl_32x32", 1),
-    "PIE, every fourth face": _every("pie_pose27", 4),
+    "ORL": _faces("orl_32x32", 1),
+    "PIE, every fourth face": _faces("pie_pose27", 4),
     "BBC": _words("bbc_news", 1),
     "TDT2, every sixth document": _words("tdt2_30", 6),
     "Samson, every fourth pixel": _samson,
