@@ -171,7 +171,7 @@ def _hidden(fitted: Callable[[Matrix], Any], X: Array, seed: int) -> float:
     seen = np.where(hidden, np.nan, X)
     model = fitted(seen)
     means = np.broadcast_to(np.nanmean(seen, axis=0), X.shape)
-    predicted = model.inverse_transform(model.transform(seen))
+    predicted = model.inverse_transform(model.codes_[-1])
     return float(1 - np.sum((X - predicted)[hidden] ** 2) / np.sum((X - means)[hidden] ** 2))
 
 
