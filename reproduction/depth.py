@@ -28,6 +28,7 @@ DEPTHS = (1, 2, 3, 4)
 WIDER = 4  # times the top layer: the lowest layer
 HIDDEN = 0.1  # of the entries
 FOLDS = 5
+FEWEST_DOCUMENTS = 10  # that a word occurs in
 MODELS: dict[str, Any] = {cls.__name__: cls for cls in (MultilayerNMF, DeepNSNMF, SparseDeepNMF, DeepSemiNMF, DeepNMF)}
 PLANTED = {"planted, two levels": 2, "planted, three levels": 3}
 PLANTED_TOP = 6
@@ -81,7 +82,9 @@ def _faces(name: str, step: int) -> Callable[[Data], Problem]:
 def _words(name: str, step: int) -> Callable[[Data], Problem]:
     def read(data: Data) -> Problem:
         bunch = data[name]
-        X = TfidfTransformer().fit_transform(sparse.csr_array(bunch.data)[::step])
+        counts = sparse.csr_array(bunch.data)[::step]
+        often = np.bincount(counts.indices, minlength=counts.shape[1]) >= FEWEST_DOCUMENTS
+        X = TfidfTransformer().fit_transform(counts[:, often])
         return Problem(X, bunch.target[::step], len(np.unique(bunch.target)), None)
 
     return read
@@ -96,7 +99,7 @@ def _samson(data: Data) -> Problem:
 SETS: dict[str, Callable[[Data], Problem]] = {
     "digits": _digits,
     "ORL": _faces("orl_32x32", 1),
-    "PIE, every fourth face": _faces("pie_pose27", 4),
+    "PIE, every eighth face": _faces("pie_pose27", 8),
     "BBC": _words("bbc_news", 1),
     "TDT2, every sixth document": _words("tdt2_30", 6),
     "Samson, every fourth pixel": _samson,
