@@ -20,7 +20,7 @@ def page(results: Results) -> str:
     """All parts."""
     return "\n\n".join(
         [
-            f"Each part explains rows of a published table that ours differ from ([all rows](verdicts.md)). {len(results.where(cause=SEMI).distinct('split'))} splits of the {SPLITS} of the paper. `paper` takes the restart of k-means that is best by the labels, `blind` the one\n"
+            f"Each part explains rows of a published table that ours differ from ([all rows](verdicts.md)). {len(results.where(cause=SEMI).distinct('split'))} splits of the {SPLITS} of the paper for Deep Semi-NMF, one for the other fits. `paper` takes the restart of k-means that is best by the labels, `blind` the one\n"
             "with the lowest inertia.",
             *_semi_part(results.where(cause=SEMI)),
             *_sparse_parts(results),
@@ -82,8 +82,8 @@ def _chain_part(some: Results) -> list[str]:
     ]
     return [
         "## Deep Semi-NMF, Table 1: the column of multi-layer NMF",
-        f"‖X - X̂‖_F of multi-layer NMF with layers ({CHAIN_WIDTH}, k), by so many multiplicative updates for each layer from a random start. The second layer factorizes the codes of the first. As the first layer converges, its codes become sparse,\n"
-        "and no chain of k features describes them: the error of the chain grows with the number of sweeps.",
+        f"‖X - X̂‖_F of multi-layer NMF with layers ({CHAIN_WIDTH}, k), by so many multiplicative updates for each layer from a random start. The second layer factorizes the codes of the first. A first layer that has converged has\n"
+        "sparse codes, which k features describe badly: the errors of [converged layers](dsnmf-errors.md) are much larger than these.",
         table(["k", *(f"{n} sweeps" for n in some.distinct("sweeps")), "paper"], rows),
     ]
 
@@ -104,7 +104,7 @@ def _pair_part(some: Results) -> list[str]:
         "Our tables have ten draws of k people for each k. The published numbers are of ten runs on one draw. On ORL at k = 2, the published accuracy and NMI of Deep nsNMF are exactly those of one mistake in 20 faces, and those of NMF and nsNMF nearly those of\n"
         "three: every run made the same mistakes, which ten pairs of people would not give.",
         table(["ORL, k = 2", "accuracy", "NMI"], _one_draw()),
-        "On Yale at k = 2 the paper reports ten runs without a mistake. Here is every eleventh pair of the 15 people, with the best of all settings and of all restarts of k-means for each pair, both by the labels: the most that the protocol can\n"
+        "On Yale at k = 2 the paper reports ten runs without a mistake. Here is every 15th pair of the 15 people, with the best of all settings and of all restarts of k-means for each pair, both by the labels: the most that the protocol can\n"
         "reach. The last column of each grid is the probability that ten random pairs are all without a mistake.",
         table(head, rows),
     ]

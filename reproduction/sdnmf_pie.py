@@ -167,7 +167,7 @@ def _comparison(results: Results, protocol: str) -> str:
 
 
 REASONS = {
-    "Deep Semi-NMF": "the published NMI is that of a fit far from its optimum, with nearly random features ([causes](causes.md))",
+    "Deep Semi-NMF": "an NMI near the published one is that of a fit far from its optimum, whose features are nearly random ([causes](causes.md))",
     "NeNMF": "the row depends on how far the fit has converged ([causes](causes.md))",
     "PgNMF": "the row depends on how far the fit has converged ([causes](causes.md))",
 }
