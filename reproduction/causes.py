@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from deepnmf import NMF, MultilayerNMF
+from deepnmf import GNMF, NMF, MultilayerNMF
 from deepnmf.metrics import clustering_accuracy
 from reproduction.baselines import BASELINES
-from reproduction.causes_page import BASELINE, CHAIN, CHAIN_WIDTH, PAIRS, ROOT, SEMI, page
+from reproduction.causes_page import BASELINE, CHAIN, CHAIN_WIDTH, GRAPH, GRAPH_WEIGHT, PAIRS, ROOT, SEMI, page
 from reproduction.dnsnmf_faces import settings_of
 from reproduction.dnsnmf_pages import CODES, INPUTS
 from reproduction.dsnmf_pie import COMPONENTS
@@ -36,6 +36,7 @@ def _trials(plan: Plan) -> list[Trial]:
     chains: list[Trial] = [
         {"cause": CHAIN, "k": k, "sweeps": n} for k, n in product(plan.some(COMPONENTS), plan.some(CHAIN_SWEEPS))
     ]
+    graphs: list[Trial] = [{"cause": GRAPH, "k": k} for k in plan.some(COMPONENTS)]
     single = product([BASELINE], SOLVERS, plan.some(BASELINE_SWEEPS), splits[:1])
     root = product([ROOT], plan.some(ROOT_MODELS), plan.some(ROOT_SWEEPS), splits[:1])
     stopped: list[Trial] = [
@@ -45,7 +46,7 @@ def _trials(plan: Plan) -> list[Trial]:
         {"cause": PAIRS, "model": model, "pair": f"{a}, {b}"}
         for model, (a, b) in product(PAIR_MODELS, plan.some(pairs))
     ]
-    return semi + chains + stopped + people
+    return semi + graphs + chains + stopped + people
 
 
 def _run(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
@@ -99,6 +100,12 @@ def _run_chain(trial: Trial, data: Data, plan: Plan) -> Row:
     return {"error": model.fit(X).reconstruction_err_}
 
 
+def _run_graph(trial: Trial, data: Data, plan: Plan) -> Row:
+    X, _ = unit_samples(data, PIE)
+    model = GNMF(plan.size(int(trial["k"]), 4), graph_weights=GRAPH_WEIGHT, max_iter=plan.size(200, 3), random_state=0)
+    return {"error": model.fit(X).reconstruction_err_}
+
+
 # ------------------------------------------------------------------------------------- NMF baselines, root function
 
 BASELINE_SWEEPS = (10, 40, 200)
@@ -149,7 +156,14 @@ def _run_pair(trial: Trial, data: Data, plan: Plan) -> Row:
     return dict(best)
 
 
-RUNS = {SEMI: _run_semi, CHAIN: _run_chain, BASELINE: _run_baseline, ROOT: _run_root, PAIRS: _run_pair}
+RUNS = {
+    SEMI: _run_semi,
+    CHAIN: _run_chain,
+    GRAPH: _run_graph,
+    BASELINE: _run_baseline,
+    ROOT: _run_root,
+    PAIRS: _run_pair,
+}
 EXPERIMENTS = (
     Experiment(
         name="causes",

@@ -82,7 +82,7 @@ def _error_page(results: Results) -> str:
 
 
 REASONS = {
-    "GNMF": "the error grows with the graph's λ, which the paper does not give; with λ = 1 it is below the published one (see the page)",
+    "GNMF": "the error grows with the graph's λ, which the paper does not give; with λ = 1 it is below the published one ([causes](causes.md))",
     "Multi-layer NMF": "a first layer that has converged has sparse codes, which a second one describes badly; after few multiplicative updates from a random start the error is near the published one up to k = 40, and still 1.0 to 1.3 above it at k = 60 and 70 ([causes](causes.md))",
 }
 

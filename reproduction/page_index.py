@@ -7,7 +7,7 @@ from pathlib import Path
 import deepnmf
 from reproduction.pages import run_git, table
 
-__all__ = ["page_table"]
+__all__ = ["named_commit", "page_table"]
 
 COMMAND = re.compile(r"`(python [^`]+)`")
 COMMIT = re.compile(r"\bcommit ([0-9a-f]{7,40})\b", flags=re.IGNORECASE)
@@ -21,9 +21,18 @@ def page_table(folders: Iterable[Path]) -> str:
 
 
 def _line(path: Path) -> list[str]:
-    text = path.read_text()
-    command, commit = (found[1] if (found := pattern.search(text)) else "" for pattern in (COMMAND, COMMIT))
+    command, commit = _first(COMMAND, path), named_commit(path)
     return [str(path), command, commit, _changes_since(commit) if commit else ""]
+
+
+def named_commit(path: Path) -> str:
+    """The commit that a page names; empty if there is none."""
+    return _first(COMMIT, path)
+
+
+def _first(pattern: re.Pattern[str], path: Path) -> str:
+    found = pattern.search(path.read_text()) if path.exists() else None
+    return found[1] if found else ""
 
 
 def _changes_since(commit: str) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 
 from reproduction.comparisons import Comparison, Grid, Verdict
 from reproduction.experiment import Experiment, Results, mean_and_deviation
+from reproduction.page_index import named_commit
 from reproduction.pages import made_by, table
 
 __all__ = ["write_verdicts"]
@@ -17,7 +18,7 @@ INTRODUCTION = """Every number of every published table whose data are here, bes
 
 - *paper*: choices by the labels, as in the paper, from settings that were fixed before results were seen.
 - *widened*: the same, where settings were added after a look at results. Nothing is won by these: they have a column of their own, and the verdict does not use them.
-- *blind*: no choice by labels, the defaults of the library.
+- *blind*: no choice by labels, the defaults of the library at the commit of the results, which stands above each table.
 - The verdict compares *paper* with the published number: at or above it; within two standard errors of our mean (of at least three runs); or below, with the reason and the page that shows it."""
 
 
@@ -32,7 +33,11 @@ def write_verdicts(experiments: Iterable[Experiment], folder: Path) -> Path:
     parts = ["# The papers' numbers and ours", made_by("python -m reproduction --verdicts"), INTRODUCTION]
     parts += ["## At a glance", _summary(tables)]
     for name, (title, comparisons) in tables.items():
-        parts += [f"## {title}", f"[{name}]({name}.md).", _table(comparisons)]
+        parts += [
+            f"## {title}",
+            f"[{name}]({name}.md), commit {named_commit(folder / f'{name}.md')}.",
+            _table(comparisons),
+        ]
     path = folder / "verdicts.md"
     path.write_text("\n\n".join(parts) + "\n")
     return path
