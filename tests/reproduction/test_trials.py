@@ -117,7 +117,7 @@ def test_a_file_in_place_of_the_folder_is_reported(reproduce, stand_ins, tmp_pat
     (tmp_path / "taken").write_text("mine")
     result = reproduce("dnsnmf-cbcl", "--quick", "--data-home", stand_ins, "--output", tmp_path / "taken")
     assert result.exit_code == 5
-    assert result.output.startswith(f"--output is {tmp_path / 'taken'}, but results cannot be written there: ")
+    assert f"--output is {tmp_path / 'taken'}, but results cannot be written there: " in result.output
 
 
 def test_a_second_run_only_writes_the_page_again(reproduce, stand_ins, tmp_path):
