@@ -85,8 +85,8 @@ def tables(records) -> str:
 PART = Part(
     title="Cost",
     text=(
-        "A search among ten sizes with three splits, beside one plain fit of the largest: `fits` is the ratio of the processor seconds. For every size a search makes one to three fits that predict "
-        "hidden entries and two of halves of the rows for the stability. Memory is the peak of what Python and NumPy allocate beside X (tracemalloc), in units of the size of X, for one "
+        "A search among ten sizes with three splits, compared with one normal fit of the largest size: `fits` is the ratio of the processor seconds. For every size a search makes one to three fits that predict "
+        "hidden entries, and two fits of halves of the rows for the stability. Memory is the peak of the allocations of Python and NumPy in addition to X (tracemalloc), in units of the size of X, for one "
         "worker."
     ),
     cases=CASES,

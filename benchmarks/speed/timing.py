@@ -1,8 +1,8 @@
-"""The rules of measuring.
+"""The rules for measuring times.
 
-Contenders run in turn in one process, all on every core, each several times, and the best time counts: other
-programs can only make a run slower. Whoever has taken `BUDGET` seconds is not run again. Garbage is collected before
-the clock starts, and a run beside which other programs kept the processors busy is made again.
+Contenders run in turn in one process, on all cores, each several times, and the best time counts, because other
+programs can only make a run slower. A contender that took `BUDGET` seconds is not repeated. Garbage is collected before
+each measurement, and a run during which other programs used the processors is repeated.
 """
 
 import gc
