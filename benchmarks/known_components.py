@@ -239,7 +239,7 @@ SECTIONS = {
     all_fixed: (
         "All components fixed",
         "Codes of `NMF(16).fit(X, fixed_components=H)` and of scikit-learn's `non_negative_factorization(X, H=H, update_H=False)`, digits: the largest\n"
-        "difference relative to the largest code, and the largest relative differences of the loss of a row in both directions. scikit-learn's solver for the\n"
+        "difference relative to the largest code, and the largest differences of the loss of a row in both directions. scikit-learn's solver for the\n"
         "Kullback-Leibler divergence is multiplicative, and stops before it has converged.",
     ),
 }  # fmt: skip
