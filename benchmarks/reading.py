@@ -21,12 +21,12 @@ ROOM = 10**9  # bytes, above what the files take together
 
 
 def by_deepnmf(path):
-    """By pyarrow in blocks, on one thread; what was told of the progress is counted."""
+    """By pyarrow in blocks, on one thread; progress reports are counted."""
     from deepnmf.reading import read  # noqa: PLC0415 - in the process that reads by it alone
 
-    told = []
-    X = read(path, on_bytes=lambda *progress: told.append(progress)).X
-    return X, len(told)
+    reports = []
+    X = read(path, on_bytes=lambda *progress: reports.append(progress)).X
+    return X, len(reports)
 
 
 def by_pyarrow(path):
@@ -99,11 +99,11 @@ def measured(reader, path):
     """What the process of one reader does: read, and say how long it took and how much memory the process had."""
     READERS[reader](path.with_name("warm.csv"))
     began, worked = time.perf_counter(), time.process_time()
-    X, told = READERS[reader](path)
+    X, reports = READERS[reader](path)
     took = {"seconds": time.perf_counter() - began, "processor": time.process_time() - worked}
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     peak = int(status["VmHWM"].split()[0]) * 1024
-    print(json.dumps({**took, "peak": peak, "dtype": str(X.dtype), "told": told}))
+    print(json.dumps({**took, "peak": peak, "dtype": str(X.dtype), "reports": reports}))
 
 
 def in_a_process(reader, path, repeats):
@@ -130,7 +130,7 @@ def rows_of(path, repeats):
             f"{found['peak'] / 1e6:.0f} MB",
             f"{found['peak'] / size:.1f}",
             found["dtype"],
-            found["told"] or "",
+            found["reports"] or "",
         ]
 
 

@@ -180,9 +180,9 @@ def _in_columns(X: Matrix) -> Any:
 
 @cache
 def _planc() -> Any:
-    """The module, with the BLAS that is built into it held to one thread.
+    """The module, with its built-in BLAS limited to one thread.
 
-    Its own threads each call that BLAS, which left as it is sets as many again on the same cores, and warns that it may
+    Its own threads each call that BLAS, which without a limit starts as many threads again, and warns that it may
     hang.
     """
     module = import_module("pyplanc")  # first, for it finds the libraries that the one below needs

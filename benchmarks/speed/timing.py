@@ -17,7 +17,7 @@ import numpy as np
 
 BUDGET = 40.0
 DISTURBANCE = 0.04  # of a run's seconds, that others may have had
-TICKS = 0.03  # seconds that are too few to be told apart
+TICKS = 0.03  # seconds; smaller differences cannot be measured
 MOMENT = 0.1
 TRIES = 20
 STATISTICS = Path("/proc/stat")
