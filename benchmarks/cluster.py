@@ -1,6 +1,6 @@
 """Workers of a cluster: `python -m benchmarks.cluster > docs/benchmarks/cluster.md`.
 
-How much sooner two worker processes are than one, and what happens when one of two is killed in the middle of a fit.
+The speedup by two worker processes, and what happens when one of two workers is killed in the middle of a fit.
 """
 
 import io
@@ -58,7 +58,7 @@ def sweep_seconds(X):
 
 
 class Log(io.TextIOBase):
-    """What the fit and the cluster say, in order, with the time; kills a worker when it reads a certain line."""
+    """A log of the messages of the fit and the cluster, with times; it kills a worker when it reads a certain line."""
 
     def __init__(self, client):
         self._victim = min(client.run(os.getpid).values())
@@ -134,7 +134,7 @@ def speed(shape):
 
 
 def loss():
-    """The log of a killed fit, and how far its features are from those of a fit that nobody disturbed."""
+    """The log of a killed fit, and the difference of its features from those of an undisturbed fit."""
     with cluster(2) as local, Client(local) as client:
         X = data(client, *SHAPES[0])
         with redirect_stdout(io.StringIO()):

@@ -1,4 +1,4 @@
-"""What the Kullback-Leibler loss is worth for counts: `python -m benchmarks.counts > docs/benchmarks/counts.md`.
+"""The benefit of the Kullback-Leibler loss for counts: `python -m benchmarks.counts > docs/benchmarks/counts.md`.
 
 Needs the environment variable DEEPNMF_DATA: the folder of the data sets.
 """

@@ -1,4 +1,4 @@
-"""How many steps on a block a sweep, and how many of them at first: `python -m benchmarks.inner_steps`.
+"""The number of steps on a block per sweep, and in the first sweeps: `python -m benchmarks.inner_steps`.
 
 Needs DEEPNMF_DATA.
 """

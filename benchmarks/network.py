@@ -1,4 +1,4 @@
-"""What reads the labels in Flenner & Hunter's network, for decision 7: `python -m benchmarks.network > docs/benchmarks/network.md` (needs DEEPNMF_DATA)."""
+"""The readout of labels in Flenner & Hunter's network, for decision 7: `python -m benchmarks.network > docs/benchmarks/network.md` (needs DEEPNMF_DATA)."""
 
 import warnings
 

@@ -62,7 +62,7 @@ def sweep_rate(X, size):
 
 
 def limited(path):
-    """What the process with the limit does: fit the file, and say how fast and with how much memory."""
+    """Fit the file in the process with the limit, and print its speed and its memory."""
     resource.setrlimit(resource.RLIMIT_DATA, (LIMIT, LIMIT))
     rate, model = sweep_rate(path, Path(path).stat().st_size)
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())

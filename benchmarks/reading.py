@@ -68,7 +68,7 @@ READERS = {
 
 
 def write(path, n_rows, n_columns, decimals):
-    """Uniform numbers of one digit and so many decimals, as letters and a piece at a time."""
+    """Uniform numbers of one digit and a given number of decimals, as text, a piece at a time."""
     rng, width = np.random.default_rng(0), decimals + 3 if decimals else 2
     with path.open("wb") as file:
         file.write(",".join(f"p{j}" for j in range(n_columns)).encode() + b"\n")
@@ -82,7 +82,7 @@ def write(path, n_rows, n_columns, decimals):
 
 
 def outcome(reader, text, folder):
-    """What a reader makes of a small file: numbers, or that it refuses."""
+    """The result of a reader for a small file: numbers, or an error."""
     path = Path(folder) / "small.csv"
     path.write_text(text)
     try:
@@ -96,7 +96,7 @@ def outcome(reader, text, folder):
 
 
 def measured(reader, path):
-    """What the process of one reader does: read, and say how long it took and how much memory the process had."""
+    """Read in the process of one reader, and print the time and the memory of the process."""
     READERS[reader](path.with_name("warm.csv"))
     began, worked = time.perf_counter(), time.process_time()
     X, reports = READERS[reader](path)

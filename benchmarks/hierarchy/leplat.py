@@ -1,4 +1,4 @@
-"""Leplat et al.'s comparison: the error between neighboring layers beside that of multi-layer NMF, under one loss."""
+"""Leplat et al.'s comparison: the error between neighboring layers relative to multi-layer NMF, with one loss."""
 
 import numpy as np
 from benchmarks.hierarchy.contenders import SEPARATE, build, contenders, fitted, has

@@ -1,4 +1,4 @@
-"""Real data: what each layer explains beside a separate NMF of its size, copies, dead features and parts."""
+"""Real data: the share explained by each layer and by a separate NMF of its size, copies, dead features and parts."""
 
 from benchmarks.hierarchy.contenders import build, contenders, explained, fitted
 from benchmarks.hierarchy.part import Part

@@ -1,4 +1,4 @@
-"""What a search costs beside one fit of its largest candidate: processor seconds, and memory beside the data."""
+"""The cost of a search relative to one fit of its largest candidate: processor seconds, and memory besides the data."""
 
 import tracemalloc
 from collections.abc import Callable, Sequence
@@ -53,7 +53,7 @@ def measure(case, _, seed, limits):
 
 
 def peak(run: Callable[[], Any]) -> int:
-    """The largest number of bytes that Python and NumPy have at one time, beside what there was."""
+    """The peak of the bytes that Python and NumPy allocate in addition to those allocated before."""
     tracemalloc.start()
     try:
         run()

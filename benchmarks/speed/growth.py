@@ -18,7 +18,7 @@ SWEEPS = 30
 
 
 def with_samples(model: Any, repeats: int) -> list[list[Any]]:
-    """Rows: whole fits of so many sweeps, on more and more samples."""
+    """Rows: complete fits with a fixed number of sweeps, on increasing numbers of samples."""
     X = low_rank(max(SAMPLES), 512, 60)
     model.set_params(max_iter=SWEEPS).fit(X[:200])
     runs = {str(n): lambda n=n: model.fit(X[:n]) for n in SAMPLES}

@@ -33,7 +33,7 @@ class Curve(NamedTuple):
 
 
 def draw(problems: Mapping[str, Sequence[Curve]], path: Path) -> None:
-    """One small picture a problem, loss above the lowest that anybody saw there; one legend for all."""
+    """One small plot per problem, of the loss above the lowest loss of all contenders; one legend for all."""
     columns = min(3, len(problems))
     rows = -(-len(problems) // columns)
     height = 2.9 * rows + LEGEND

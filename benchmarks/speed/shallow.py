@@ -65,7 +65,7 @@ class Contender:
         return seconds
 
     def affordable(self, n_iter: int) -> bool:
-        """Whether so many iterations can be waited for, going by the longest run so far."""
+        """Whether a number of iterations is affordable, judging by the longest run so far."""
         longest = max(self.seconds)
         return self.solver is LEADING or self.seconds[longest] / longest * n_iter <= AFFORDABLE
 

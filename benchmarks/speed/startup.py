@@ -1,4 +1,4 @@
-"""What the first moments of a process cost: imports, and compilation."""
+"""The cost of the start of a process: imports and compilation."""
 
 import os
 import subprocess
@@ -54,7 +54,7 @@ def best_imports(repeats: int) -> dict[str, float]:
 
 
 def first_fit(model: str, sizes: str, repeats: int) -> tuple[float, float]:
-    """What the first fit takes longer than later ones: in a process with nothing compiled, and in those that follow."""
+    """The additional time of the first fit: in a process with nothing compiled, and in later processes."""
     code = FITTED.format(model=model, sizes=sizes)
     with tempfile.TemporaryDirectory() as folder:
         compiling = printed(code, NUMBA_CACHE_DIR=folder)

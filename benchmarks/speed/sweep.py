@@ -1,4 +1,4 @@
-"""What a sweep costs, in units of the two products with X that no algorithm can do without."""
+"""The cost of a sweep, in units of the two products with X that every algorithm needs."""
 
 from typing import Any
 
