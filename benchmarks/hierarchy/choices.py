@@ -94,13 +94,13 @@ def copies_row(name: str, sizes) -> list[str]:
     return [
         f"{name} {sizes}",
         f"{is_copy.sum()} of {sizes[1]}",
-        _beside(n_parts[is_copy], n_parts[~is_copy], 1),
-        _beside(strongest[copied[is_copy]], strongest, 2),
+        _pair(n_parts[is_copy], n_parts[~is_copy], 1),
+        _pair(strongest[copied[is_copy]], strongest, 2),
     ]
 
 
-def _beside(some, others, digits: int) -> str:
-    return " beside ".join(f"{np.mean(one):.{digits}f}" if len(one) else "–" for one in (some, others))
+def _pair(some, others, digits: int) -> str:
+    return " and ".join(f"{np.mean(one):.{digits}f}" if len(one) else "–" for one in (some, others))
 
 
 def main() -> None:
