@@ -20,7 +20,7 @@ from deepnmf import NMF
 TITLE = "NMF of one layer against other packages"
 LEADING = SOLVERS[0]  # the one that is measured at every number of iterations, however long it takes
 AFFORDABLE = 2.0  # seconds that any other contender's iterations may take
-ENOUGH = 3.0  # seconds after which any other contender is not run again
+ENOUGH = 3.0  # seconds; a contender that took longer is not repeated
 PATIENCE = 3  # times the contender's seconds after which we have failed
 CURVE = (1, 3, 10, 30, 100, 200)
 NEVER = 10**6
