@@ -19,7 +19,6 @@ from deepnmf.metrics import matched_cosine
 from reproduction.contenders import relative_error
 from reproduction.depth_page import MEASURES, PARTS, page
 from reproduction.experiment import Array, Data, Experiment, Matrix, Plan, Row, Trial
-from reproduction.faces import unit_samples
 from reproduction.protocols import RESTARTS, scores
 
 __all__ = ["EXPERIMENTS", "layer_sizes"]
@@ -29,6 +28,7 @@ DEPTHS = (1, 2, 3, 4)
 WIDER = 4  # times the top layer: the lowest layer
 HIDDEN = 0.1  # of the entries
 FOLDS = 5
+FEWEST_DOCUMENTS = 10  # that a word occurs in
 MODELS: dict[str, Any] = {cls.__name__: cls for cls in (MultilayerNMF, DeepNSNMF, SparseDeepNMF, DeepSemiNMF, DeepNMF)}
 PLANTED = {"planted, two levels": 2, "planted, three levels": 3}
 PLANTED_TOP = 6
@@ -65,10 +65,16 @@ def _digits(data: Data) -> Problem:
     return Problem(normalize(X), y, 10, None)
 
 
-def _every(name: str, step: int) -> Callable[[Data], Problem]:
+def _faces(name: str, step: int) -> Callable[[Data], Problem]:
+    """Every so many faces, with the means of 2 x 2 pixels, which makes fits four times faster."""
+
     def read(data: Data) -> Problem:
-        X, y = unit_samples(data, name)
-        return Problem(X[::step].astype(float), y[::step], len(np.unique(y)), None)
+        bunch = data[name]
+        height, width = (int(side) // 2 for side in bunch.image_shape)
+        means = bunch.data[::step].reshape(-1, height, 2, width, 2).mean(axis=(2, 4))
+        return Problem(
+            normalize(means.reshape(len(means), -1)), bunch.target[::step], len(np.unique(bunch.target)), None
+        )
 
     return read
 
@@ -76,7 +82,9 @@ def _every(name: str, step: int) -> Callable[[Data], Problem]:
 def _words(name: str, step: int) -> Callable[[Data], Problem]:
     def read(data: Data) -> Problem:
         bunch = data[name]
-        X = TfidfTransformer().fit_transform(sparse.csr_array(bunch.data)[::step])
+        counts = sparse.csr_array(bunch.data)[::step]
+        often = np.bincount(counts.indices, minlength=counts.shape[1]) >= FEWEST_DOCUMENTS
+        X = TfidfTransformer().fit_transform(counts[:, often])
         return Problem(X, bunch.target[::step], len(np.unique(bunch.target)), None)
 
     return read
@@ -90,8 +98,8 @@ def _samson(data: Data) -> Problem:
 
 SETS: dict[str, Callable[[Data], Problem]] = {
     "digits": _digits,
-    "ORL": _every("orl_32x32", 1),
-    "PIE, every fourth face": _every("pie_pose27", 4),
+    "ORL": _faces("orl_32x32", 1),
+    "PIE, every eighth face": _faces("pie_pose27", 8),
     "BBC": _words("bbc_news", 1),
     "TDT2, every sixth document": _words("tdt2_30", 6),
     "Samson, every fourth pixel": _samson,
@@ -166,7 +174,7 @@ def _hidden(fitted: Callable[[Matrix], Any], X: Array, seed: int) -> float:
     seen = np.where(hidden, np.nan, X)
     model = fitted(seen)
     means = np.broadcast_to(np.nanmean(seen, axis=0), X.shape)
-    predicted = model.inverse_transform(model.transform(seen))
+    predicted = model.inverse_transform(model.codes_[-1])
     return float(1 - np.sum((X - predicted)[hidden] ** 2) / np.sum((X - means)[hidden] ** 2))
 
 

@@ -109,7 +109,7 @@ def test_the_page_of_sparse_deep_nmf_names_every_row_below_the_paper(difference,
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_every_setting_of_a_search_can_be_fitted():
     X, plan = load_digits().data[:40] / 16, Plan(quick=True)
-    semi = [dsnmf_pie.settings_of(name, 4, {"max_iter": 2}, plan) for name in dsnmf_pie.PUBLISHED_ERRORS]
+    semi = [dsnmf_pie.settings_of(name, 4, {"max_iter": 2}, plan) for name in dsnmf_pie.MODELS]
     sparse = [sdnmf_pie.settings_of(name, (6, 4), activation, 0, plan) for name, activation in sdnmf_pie.kinds()]
     with threadpool_limits(1):
         for setting, model in (pair for searched in semi + sparse for pair in searched.items()):
