@@ -47,9 +47,8 @@ print(X)
 
 model = NMF(8, random_state=0).fit(X)
 local = NMF(8, random_state=0).fit(X.compute())
-print(
-    f"explained: {model.score(X):.4f} on the cluster, {local.score(X):.4f} in memory"
-)
+print(f"explained on the cluster: {model.score(X):.4f}")
+print(f"explained in memory:      {local.score(X):.4f}")
 
 # %%
 # Codes are lazy: they are computed on the workers, when they are asked for, and can
