@@ -41,7 +41,7 @@ def error_after(model, X):
 def main():
     """Print the table."""
     warnings.simplefilter("ignore", ConvergenceWarning)
-    print(f"| model | steps a sweep | sweeps in {SECONDS} s | error then |\n| --- | --- | --- | --- |")
+    print(f"| model | steps per sweep | sweeps in {SECONDS} s | error then |\n| --- | --- | --- | --- |")
     for name, X, model in problems():
         for steps in STEPS:
             activated_descent.STEPS_ON_CODES = steps

@@ -1,6 +1,6 @@
 """Workers of a cluster: `python -m benchmarks.cluster > docs/benchmarks/cluster.md`.
 
-How much sooner two worker processes are than one, and what happens when one of two is killed in the middle of a fit.
+The speedup by two worker processes, and what happens when one of two workers is killed in the middle of a fit.
 """
 
 import io
@@ -58,7 +58,7 @@ def sweep_seconds(X):
 
 
 class Log(io.TextIOBase):
-    """What the fit and the cluster say, in order, with the time; kills a worker when it reads a certain line."""
+    """A log of the messages of the fit and the cluster, with times; it kills a worker when it reads a certain line."""
 
     def __init__(self, client):
         self._victim = min(client.run(os.getpid).values())
@@ -134,7 +134,7 @@ def speed(shape):
 
 
 def loss():
-    """The log of a killed fit, and how far its features are from those of a fit that nobody disturbed."""
+    """The log of a killed fit, and the difference of its features from those of an undisturbed fit."""
     with cluster(2) as local, Client(local) as client:
         X = data(client, *SHAPES[0])
         with redirect_stdout(io.StringIO()):
@@ -151,18 +151,18 @@ def main():
     print("# Workers of a cluster\n")
     print(f"Made by `python -m benchmarks.cluster`. {machine()} {described()} {versions(['dask', 'distributed'])}.\n")
     print(
-        f"X is in {CHUNKS} chunks that lie on the workers; `NMF({RANK})`, `LocalCluster` with one thread a worker. The mean of {SWEEPS}\n"
-        f"sweeps, those that fetch the codes among them; the best of {REPEATS} fits, one and two workers in turn. The caller and dask's\n"
-        "scheduler share the cores with the workers. The work on a block grows with rows times features, what is moved with their sum.\n"
+        f"X is in {CHUNKS} chunks on the workers; `NMF({RANK})`, `LocalCluster` with one thread per worker. The time is the mean of {SWEEPS}\n"
+        f"sweeps, including those that fetch the codes; the best of {REPEATS} fits, one and two workers in turn. The caller and dask's\n"
+        "scheduler share the cores with the workers. The work on a block is proportional to rows times features, the transferred data to their sum.\n"
     )
     print(table(["X", "a sweep of one worker", "of two", "times sooner"], rows))
     print("\n## A worker is killed\n")
     print(f"`DeepNSNMF({DEEP_SIZES}, verbose=2)` on two workers, while its second layer is pre-trained:\n")
     print("\n".join(f"    {line}" for line in lines))
     print(
-        "\nThe factors are the same bits as those of an undisturbed fit."
+        "\nThe factors have the same bits as those of an undisturbed fit."
         if difference == 0
-        else f"\nThe factors differ from those of an undisturbed fit by {difference:.1e} at most."
+        else f"\nThe factors differ from those of an undisturbed fit by at most {difference:.1e}."
     )
 
 

@@ -30,7 +30,7 @@ class Product(Block):
 
     @property
     def nbytes(self):
-        """As if it were multiplied out, so that it is cut into blocks as X is."""
+        """The size of the product, so that it is divided into the same blocks as X."""
         return self.shape[0] * self.shape[1] * self.dtype.itemsize
 
     def __matmul__(self, features):

@@ -1,4 +1,4 @@
-"""What the Kullback-Leibler loss is worth for counts: `python -m benchmarks.counts > docs/benchmarks/counts.md`.
+"""The benefit of the Kullback-Leibler loss for counts: `python -m benchmarks.counts > docs/benchmarks/counts.md`.
 
 Needs the environment variable DEEPNMF_DATA: the folder of the data sets.
 """
@@ -54,8 +54,8 @@ PROBLEMS = {
     "TDT2": Problem("tdt2_30", "y", tf_idf, "tf-idf"),
 }
 STARTS = {
-    None: ("Default initialization", "It hardly depends on the seed: the seeds change the k-means clusters above all."),
-    "random": ("Random initialization", 'With `init="random"`, each seed is another fit. Data of few rows only.'),
+    None: ("Default initialization", "It hardly depends on the seed, which mainly changes the k-means clusters."),
+    "random": ("Random initialization", 'With `init="random"`, each seed is another fit. Only data with few rows.'),
 }
 HEAD = ["data", "classes", "loss", "fitted to", "NMI, codes", "NMI, shares", "seconds"]
 CLEAR = 0.01  # a smaller difference in NMI is a tie
@@ -118,12 +118,12 @@ def main() -> None:
     print("# Counts: Kullback-Leibler or squared error\n")
     print(f"Made by `python -m benchmarks.counts`. {machine()} {described()}\n")
     print(
-        "NMI of k-means clusters (n_init 10) with the labels, mean and deviation over five seeds. `NMF` with as many "
-        "components as there are classes and as many clusters, and no other setting: nothing was tuned, and labels are "
+        "NMI of k-means clusters (n_init 10) with the labels, mean and deviation over five seeds. The numbers of "
+        "components of `NMF` and of clusters are the number of classes; all other settings are defaults. Nothing was tuned, and labels are "
         "used for the scores only. Squared error is fitted to the counts, and to their usual weighting: log(1 + x) of "
         "cells with equal totals, tf-idf of texts. Kullback-Leibler is fitted to the counts. All rows of all data are "
-        "used. Codes are clustered as they are, and as shares: a code times the sum of its feature, divided by the "
-        "total of the row. Seconds are those of one fit on a machine with other work to do. A difference of less than "
+        "used. Codes are clustered without scaling, and as shares: a code times the sum of its feature, divided by the "
+        "total of the row. Seconds are those of one fit on a busy machine. A difference of less than "
         f"{CLEAR} is a tie.\n"
     )
     for init, (heading, note) in STARTS.items():

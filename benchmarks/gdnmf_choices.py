@@ -1,4 +1,4 @@
-"""What GDNMF's defaults hang on: `python -m benchmarks.gdnmf_choices` (needs DEEPNMF_DATA)."""
+"""The figures behind the defaults of GDNMF: `python -m benchmarks.gdnmf_choices` (needs DEEPNMF_DATA)."""
 
 import warnings
 

@@ -58,16 +58,16 @@ def main():
     print("# GNMF on COIL-20\n")
     print(f"Made by `python benchmarks/gnmf.py`. {described()}\n")
     print(
-        "1440 pictures of 20 objects, 32 x 32 pixels, samples at unit norm, single precision. k-means on the codes, as they are,\n"
-        f"20 clusters, n_init 10, mean and deviation over {SEEDS} seeds of k-means. Fitted codes know their neighbors, those of\n"
-        "`transform` do not: new samples have no graph.\n"
+        "1440 images of 20 objects, 32 x 32 pixels, samples of unit norm, single precision. k-means on the codes without scaling,\n"
+        f"20 clusters, n_init 10, mean and deviation over {SEEDS} seeds of k-means. Fitted codes use the graph of neighbors, codes of\n"
+        "`transform` do not, because new samples have no graph.\n"
     )
     header("model")
     scikit_learns(X, y)
     ours("`NMF(20)`", NMF(SIZE, random_state=0), X, y)
     ours("`GNMF(20)`", GNMF(SIZE, random_state=0), X, y)
     print(
-        f"\n## By weight of the graph\n\nThe default is {GNMF().graph_weights}. The sweep looks at labels; a user without them cannot.\n"
+        f"\n## By weight of the graph\n\nThe default is {GNMF().graph_weights}. The comparison of weights uses labels, which users may not have.\n"
     )
     header("`graph_weights`")
     for weight in WEIGHTS:

@@ -132,21 +132,21 @@ def main():
     print(f"Made by `python -m benchmarks.holes`. {machine()} {described()}\n")
     print(
         "CMU PIE, pixels from 0 to 1, a share of them hidden at random. The error is the root mean square over the hidden "
-        "pixels, filled in by `inverse_transform(transform(X))`. 100 components were chosen by a look at such errors. Settings are the defaults, but for scikit-learn's "
-        "`IterativeImputer`, which with them takes hours on so many features. Seconds are those of `fit`, of a model "
-        f"the best of {RUNS}; the last column divides them by those of a fit to the complete data.\n"
+        "pixels, filled in by `inverse_transform(transform(X))`. The number of 100 components was chosen by such errors. Settings are the defaults, except for scikit-learn's "
+        "`IterativeImputer`, which would take hours with its defaults on this number of features. Seconds are those of `fit`, for a model "
+        f"the best of {RUNS} runs; the last column divides them by those of a fit to the complete data.\n"
     )
     print(table(["hidden", "by", "error", "seconds", "times a complete fit"], on_all_pixels(X)))
     print(
-        f"\n## Few features\n\n{SAMPLES} faces and {PIXELS} pixels of each, drawn at random. A row with most of them hidden "
-        "shows fewer numbers than it has codes, and these fit what is seen too well: a penalty `alpha_W` helps, here chosen "
-        f"among {', '.join(f'{weight:g}' for weight in WEIGHTS)} by hiding a tenth of what is seen. Seconds are of filling, "
-        "fit and choice included.\n"
+        f"\n## Few features\n\n{SAMPLES} faces and {PIXELS} pixels of each, drawn at random. If most pixels of a row are hidden, "
+        "it has fewer observed entries than codes, which overfit these entries: a penalty `alpha_W` helps, here chosen "
+        f"among {', '.join(f'{weight:g}' for weight in WEIGHTS)} by hiding a tenth of the observed entries. Seconds are those of filling in, "
+        "including fit and choice.\n"
     )
     print(table(["hidden", "by", "error", "seconds"], on_few_pixels(X)))
     print(
         '\n## Ratings\n\nSynthetic ratings from 1 to 5, of which a fifth is held out; `entry_weight="stored"`. '
-        "Beside the error on those, that of their mean. Memory is the most that the process had, its data included.\n"
+        "The error is that on the held-out ratings, compared with the error of their mean. Memory is the peak of the process, including its data.\n"
     )
     print(table(["ratings", "model", "error", "of the mean", "seconds", "memory"], [sparse_row]))
 

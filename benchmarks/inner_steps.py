@@ -1,4 +1,4 @@
-"""How many steps on a block a sweep, and how many of them at first: `python -m benchmarks.inner_steps`.
+"""The number of steps on a block per sweep, and in the first sweeps: `python -m benchmarks.inner_steps`.
 
 Needs DEEPNMF_DATA.
 """
@@ -49,7 +49,7 @@ def shares_of_deep_models():
             each = 1e3 * np.median(np.diff(times))
             losses = [model.loss_curve_[max(np.searchsorted(times, seconds) - 1, 0)] for seconds in SECONDS]
             rows.append([named(model), f"{share:g}", f"{each:.0f}", *(f"{loss:.2f}" for loss in losses)])
-    print(table(["model", "share", "ms a sweep", *(f"loss after {seconds} s" for seconds in SECONDS)], rows))
+    print(table(["model", "share", "ms per sweep", *(f"loss after {seconds} s" for seconds in SECONDS)], rows))
 
 
 def fine_tuned(model, X):
@@ -66,7 +66,7 @@ def fine_tuned(model, X):
 
 def ramps_of_shallow_models():
     """Print how many sweeps lead to scikit-learn's objective after 200 iterations, and where they end."""
-    print("\n| data | steps a sweep | sweeps to scikit-learn's objective | loss / scikit-learn's after 150 sweeps |")
+    print("\n| data | steps per sweep | sweeps to scikit-learn's objective | loss / scikit-learn's after 150 sweeps |")
     print("| --- | --- | --- | --- |")
     for name in ("dense", "pie40", "cbcl", "tdt2"):
         X, rank = PROBLEMS[name]()

@@ -222,37 +222,37 @@ SECTIONS = {
     samson: (
         "Samson with one known spectrum",
         "9025 pixels of 156 bands, three materials. `NMF(3)` without and with one of the true spectra fixed, or guided. Angles to the true spectra in\n"
-        "degrees, root mean square errors of the abundances, and the share of ‖X‖² that is explained. The spectrum that is fixed has an angle of 0.",
+        "degrees, root mean square errors of the abundances, and the explained share of ‖X‖². The fixed spectrum has an angle of 0.",
     ),
     cells: (
         "Cells with two known programs",
         f"3774 sorted blood cells, counts of 16791 genes, `NMF({PROGRAMS}, beta_loss='kullback-leibler')`. Programs are learned on a random half of the cells; those of B\n"
-        "and NK cells are the components that tell these cells from the others there. In the other half they are fixed, or not. NMI of k-means on the\n"
-        "shares of the components (codes that add up to one, five seeds); the mean cosine of the other eight programs of the first half with the\n"
+        "and NK cells are the components that best distinguish these cells from the others in this half. In the other half they are fixed, or not. NMI of k-means on the\n"
+        "shares of the components (codes that sum to one, five seeds); the mean cosine of the other eight programs of the first half with the\n"
         f"components learned in the second; and the largest cosine of a learned component with the programs of B and NK cells. Mean and deviation over {SPLITS} splits.",
     ),
     starts: (
-        "Starts of the components that are learned",
-        "How far the final loss (tol=1e-5, at most 500 sweeps) is above the best of three starts: fixed components in place of those of the default start that are most\n"
-        "like them, in place of the first ones, or the default start of X without the part of the fixed ones, clipped at 0, which needs a copy of X.",
+        "Initialization of the learned components",
+        "How far the final loss (tol=1e-5, at most 500 sweeps) is above the best of three initializations: fixed components replace the most similar ones of the default\n"
+        "initialization, or the first ones, or the others are initialized from the residual of X after the fixed ones, clipped at 0, which needs a copy of X.",
     ),
     all_fixed: (
         "All components fixed",
         "Codes of `NMF(16).fit(X, fixed_components=H)` and of scikit-learn's `non_negative_factorization(X, H=H, update_H=False)`, digits: the largest\n"
-        "difference by the largest code, and by how much the loss of a row is higher in one than in the other, at most. scikit-learn's solver of the\n"
-        "Kullback-Leibler divergence is multiplicative, and comes to rest before it has converged.",
+        "difference relative to the largest code, and the largest differences of the loss of a row in both directions. scikit-learn's solver for the\n"
+        "Kullback-Leibler divergence is multiplicative, and stops before it has converged.",
     ),
 }  # fmt: skip
 
 
 def main(names):
-    """Print the page, or some of its sections: each one says by what it was made."""
+    """Print the page, or some of its sections, each with its commit."""
     warnings.simplefilter("ignore", ConvergenceWarning)
     if not names:
         print(
             "# Known components\n\nMade by `python -m benchmarks.known_components`. Problems and settings were chosen before"
         )
-        print("any of these figures was looked at, but for the start of guided components: see decision 29.")
+        print("any of these figures was seen, except for the initialization of guided components, see decision 29.")
     for section, (title, text) in SECTIONS.items():
         if section.__name__ in names or not names:
             print(f"\n## {title}\n\n{text}\n\n{described()}\n", flush=True)

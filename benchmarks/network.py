@@ -1,4 +1,4 @@
-"""What reads the labels in Flenner & Hunter's network, for decision 7: `python -m benchmarks.network > docs/benchmarks/network.md` (needs DEEPNMF_DATA)."""
+"""The readout of labels in Flenner & Hunter's network, for decision 7: `python -m benchmarks.network > docs/benchmarks/network.md` (needs DEEPNMF_DATA)."""
 
 import warnings
 
@@ -113,24 +113,24 @@ READOUTS = {
 }
 
 
-INTRODUCTION = """# What reads the labels in a network of NMF layers
+INTRODUCTION = """# Readout of labels in a network of NMF layers
 
 `DeepNMFNetwork` and `SSNMF`; rank, pool width and share of labels are those of Flenner & Hunter's experiments. Bird sounds are those of ESC-50 (4 classes, 160
 clips of 2 s), a row is a frame; text is BBC news (5 classes, 2225 documents), a row is a document. Made by `python -m benchmarks.network`. {described}
-[Decision 7](../decisions/0007-labels-in-the-network.md) rests on these tables; the paper's figures are made by `python -m reproduction network-bbc network-birds`.
+[Decision 7](../decisions/0007-labels-in-the-network.md) is based on these tables; the figures of the paper are reproduced by `python -m reproduction network-bbc network-birds`.
 """
 
 WEIGHTS = """## The weight of labels
 
-Accuracy of `SSNMF` on unlabeled rows, 1 % labeled, 60 sweeps, mean of two draws, from the default start and from a random one as in the paper.
-"Refitted" is the default, a logistic regression on the codes that the labeled rows have without their labels; "B of the energy" is the published
+Accuracy of `SSNMF` on unlabeled rows, 1 % labeled, 60 sweeps, mean of two draws, from the default initialization and from a random one as in the paper.
+"Refitted" is the default, a logistic regression on the codes that labeled rows get without their labels; "B of the energy" is the published
 prediction, argmax H B.
 """
 
 READING = """
-## What reads the labels
+## Choice of the readout
 
-Codes of fits without labels, then each regression on 1 % of the rows, {draws} draws.
+Codes of fits without labels, and each regression on 1 % of the rows, {draws} draws.
 """
 
 

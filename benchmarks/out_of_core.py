@@ -62,7 +62,7 @@ def sweep_rate(X, size):
 
 
 def limited(path):
-    """What the process with the limit does: fit the file, and say how fast and with how much memory."""
+    """Fit the file in the process with the limit, and print its speed and its memory."""
     resource.setrlimit(resource.RLIMIT_DATA, (LIMIT, LIMIT))
     rate, model = sweep_rate(path, Path(path).stat().st_size)
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
@@ -102,10 +102,10 @@ def main():
     print(f"Made by `python -m benchmarks.out_of_core`. {machine()} {described()}\n")
     print(
         f"A file of {options.samples} x {N_FEATURES} numbers in single precision ({size / 1e9:.0f} GB), `NMF({RANK})` on its "
-        f"path, in a process whose data may take {LIMIT / 2**30:.1f} GB (RLIMIT_DATA; asking for more "
-        f"{'fails' if too_much() else 'does NOT fail'}). Rates are bytes of X a second: of reading the file from end to "
-        "end, of a sweep on a part of it that is in memory, and of a sweep on the file, whose pages are dropped from the "
-        "system's cache before each.\n"
+        f"path, in a process whose data are limited to {LIMIT / 2**30:.1f} GB (RLIMIT_DATA; a larger allocation "
+        f"{'fails' if too_much() else 'does NOT fail'}). Rates are bytes of X per second: for reading the file from beginning to "
+        "end, for a sweep on a part of it in memory, and for a sweep on the file, whose pages are dropped from the "
+        "cache of the system before each sweep.\n"
     )
     rows = [
         ["reading the file", f"{disk / 1e9:.2f} GB/s", ""],
@@ -113,7 +113,7 @@ def main():
         ["a sweep on the file", f"{found['rate'] / 1e9:.2f} GB/s", f"{found['rate'] / bound:.2f}"],
     ]
     print(table(["what", "rate", "of the smaller of the two above"], rows))
-    print(f"\nThe process had {found['peak'] / 2**30:.2f} GB resident at most.")
+    print(f"\nThe peak resident memory of the process was {found['peak'] / 2**30:.2f} GB.")
     return None
 
 

@@ -1,4 +1,4 @@
-"""What the pages of the benchmarks have in common."""
+"""Functions that the pages of the benchmarks share."""
 
 import os
 import platform
@@ -15,7 +15,7 @@ import deepnmf
 
 
 def described() -> str:
-    """Say on what this was run."""
+    """Return commit, versions and number of cores."""
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
     versions = f"numpy {np.__version__}, scipy {scipy.__version__}, scikit-learn {sklearn.__version__}"
     return (
@@ -25,7 +25,7 @@ def described() -> str:
 
 
 def machine() -> str:
-    """Say on which processor and with how much memory."""
+    """Return the processor and the memory."""
     described = Path("/proc/cpuinfo")
     lines = described.read_text().splitlines() if described.exists() else []
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
@@ -34,7 +34,7 @@ def machine() -> str:
 
 
 def versions(packages) -> str:
-    """Say which versions of packages are installed, and which are not."""
+    """Return the installed versions of packages, and those that are missing."""
     return ", ".join(f"{package} {_version(package) or '(not installed)'}" for package in packages)
 
 

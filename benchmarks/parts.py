@@ -31,7 +31,7 @@ Record = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Limits:
-    """What `--quick` allows: few rows and few sweeps."""
+    """The limits of `--quick`: few rows and few sweeps."""
 
     rows: int | None = None
     sweeps: int | None = None

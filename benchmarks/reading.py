@@ -21,12 +21,12 @@ ROOM = 10**9  # bytes, above what the files take together
 
 
 def by_deepnmf(path):
-    """By pyarrow in blocks, on one thread; what was told of the progress is counted."""
+    """By pyarrow in blocks, on one thread; progress reports are counted."""
     from deepnmf.reading import read  # noqa: PLC0415 - in the process that reads by it alone
 
-    told = []
-    X = read(path, on_bytes=lambda *progress: told.append(progress)).X
-    return X, len(told)
+    reports = []
+    X = read(path, on_bytes=lambda *progress: reports.append(progress)).X
+    return X, len(reports)
 
 
 def by_pyarrow(path):
@@ -68,7 +68,7 @@ READERS = {
 
 
 def write(path, n_rows, n_columns, decimals):
-    """Uniform numbers of one digit and so many decimals, as letters and a piece at a time."""
+    """Uniform numbers of one digit and a given number of decimals, as text, a piece at a time."""
     rng, width = np.random.default_rng(0), decimals + 3 if decimals else 2
     with path.open("wb") as file:
         file.write(",".join(f"p{j}" for j in range(n_columns)).encode() + b"\n")
@@ -82,7 +82,7 @@ def write(path, n_rows, n_columns, decimals):
 
 
 def outcome(reader, text, folder):
-    """What a reader makes of a small file: numbers, or that it refuses."""
+    """The result of a reader for a small file: numbers, or an error."""
     path = Path(folder) / "small.csv"
     path.write_text(text)
     try:
@@ -96,14 +96,14 @@ def outcome(reader, text, folder):
 
 
 def measured(reader, path):
-    """What the process of one reader does: read, and say how long it took and how much memory the process had."""
+    """Read in the process of one reader, and print the time and the memory of the process."""
     READERS[reader](path.with_name("warm.csv"))
     began, worked = time.perf_counter(), time.process_time()
-    X, told = READERS[reader](path)
+    X, reports = READERS[reader](path)
     took = {"seconds": time.perf_counter() - began, "processor": time.process_time() - worked}
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     peak = int(status["VmHWM"].split()[0]) * 1024
-    print(json.dumps({**took, "peak": peak, "dtype": str(X.dtype), "told": told}))
+    print(json.dumps({**took, "peak": peak, "dtype": str(X.dtype), "reports": reports}))
 
 
 def in_a_process(reader, path, repeats):
@@ -130,16 +130,16 @@ def rows_of(path, repeats):
             f"{found['peak'] / 1e6:.0f} MB",
             f"{found['peak'] / size:.1f}",
             found["dtype"],
-            found["told"] or "",
+            found["reports"] or "",
         ]
 
 
 FILES = {
     "Rows of 431 numbers with four decimals": ((8000, 431, 4), 5),
     "As many columns, 100 000 rows": ((100_000, 431, 4), 2),
-    "One digit a number, the worst case: 100 000 rows of 1500": ((100_000, 1500, 0), 2),
+    "One digit per number, the worst case: 100 000 rows of 1500": ((100_000, 1500, 0), 2),
 }
-HEAD = ["by", "seconds", "processor's seconds", "memory of the process", "times the file", "as", "progress told"]
+HEAD = ["by", "seconds", "processor seconds", "memory of the process", "times the file", "as", "progress reports"]
 
 
 def main():
@@ -158,11 +158,11 @@ def main():
     print(f"Made by `python -m benchmarks.reading`. {machine()} {described()}")
     print(f"{versions(['pyarrow', 'polars', 'pandas'])}.\n")
     print(
-        "A `.csv` read into one array, each time in a process of its own. Seconds are the best, with the file in the "
-        "system's cache and the libraries loaded; those of the processor, of all threads together, depend less on what "
-        f"else the machine does, whose load was {os.getloadavg()[0]:.1f} when this began. Memory is the most that the "
-        "whole process had resident, the libraries and the array among it. `deepnmf` is `deepnmf.reading.read`, that is "
-        "pyarrow in blocks on one thread; the last column counts how often it told how far it is."
+        "A `.csv` file is read into one array, each time in a separate process. Seconds are the best of several runs, with the file in the "
+        "cache of the system and the libraries imported; processor seconds, of all threads together, depend less on other "
+        f"programs on the machine, whose load was {os.getloadavg()[0]:.1f} at the beginning. Memory is the peak resident memory of the "
+        "whole process, including the libraries and the array. `deepnmf` is `deepnmf.reading.read`, that is, "
+        "pyarrow in blocks on one thread; the last column counts its progress reports."
     )
     with tempfile.TemporaryDirectory() as folder:
         write(Path(folder) / "warm.csv", ROWS_AT_ONCE, 2, 1)
@@ -170,7 +170,7 @@ def main():
             path = write(Path(folder) / "table.csv", *shape)
             print(f"\n## {title}\n\n{path.stat().st_size / 1e6:.0f} MB, read {repeats} times.\n", flush=True)
             print(table(HEAD, rows_of(path, repeats)), flush=True)
-        print("\n## Rows that are not whole\n\nThe last row of two columns, as it was read.\n")
+        print("\n## Incomplete rows\n\nThe last row of two columns, as it is read.\n")
         short, empty = "a,b\n1,2\n3\n", "a,b\n1,2\n3,\n"
         answers = [[reader, outcome(reader, short, folder), outcome(reader, empty, folder)] for reader in READERS]
         print(table(["by", "a cell too few: `3`", "an empty cell: `3,`"], answers))

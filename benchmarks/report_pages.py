@@ -62,7 +62,7 @@ def main() -> None:
     for category in (ConvergenceWarning, HierarchyWarning):
         warnings.simplefilter("ignore", category)
     print(described(), end="\n\n")
-    print("| data | samples | seconds | processor seconds | MB | points | ms a frame |")
+    print("| data | samples | seconds | processor seconds | MB | points | ms per frame |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for name, model, X, y, image_shape in problems():
         model.fit(X)

@@ -44,7 +44,7 @@ def functions_entered(model: Any, X: Any) -> set[tuple[str, str]]:
 
 
 def main() -> None:
-    """Print the numbers, one a line."""
+    """Print the numbers, one per line."""
     files = sorted(PACKAGE.rglob("*.py"))
     texts = {path: path.read_text(encoding="utf-8") for path in files}
     longest = max((own_classes(model) for model in MODELS), key=len)

@@ -1,7 +1,7 @@
-"""Whole fits of this working tree and of another commit's, in turn: `python -m benchmarks.side_by_side PATH`.
+"""Complete fits of this working tree and of another one, in turn: `python -m benchmarks.side_by_side PATH`.
 
-The tree at PATH has only to have the same estimators. Each tree fits in a process of its own, one after the other, so that
-what else runs on the machine meets both.
+The tree at PATH only needs the same estimators. Each tree fits in a separate process, one after the other, so that
+other programs on the machine affect both.
 """
 
 import argparse

@@ -68,7 +68,7 @@ def test_every_loader_says_what_it_looks_for_and_where_it_is_published(tmp_path)
         ("AR_32x32.mat", datasets.load_ar, 32),
     ],
 )
-def test_pictures_of_a_mat_file_are_turned_upright_and_labels_start_at_0(tmp_path, name, loader, side):
+def test_images_of_a_mat_file_are_upright_and_labels_start_at_0(tmp_path, name, loader, side):
     pictures = np.arange(3 * side**2).reshape(3, side, side) % 251
     fea = pictures.swapaxes(1, 2).reshape(3, -1)  # column by column
     savemat(tmp_path / name, {"fea": fea, "gnd": np.array([[2], [1], [2]])})

@@ -65,7 +65,7 @@ def test_curves_are_named_by_their_peaks_and_counts_by_their_deviance():
     assert f"Whole {first + 1} (peak at {100 * int(model.components_[first].argmax())} m)" in strongest
 
 
-def test_a_fit_that_was_cut_off_is_told_to_go_on():
+def test_a_fit_that_did_not_converge_gets_the_advice_to_run_longer():
     X = data()
     model = NMF(4, max_iter=3, tol=0, random_state=0).fit(X)
     assert found_in(model, X, feature_names=NAMES)[2].endswith("let it run longer: max_iter=30.")

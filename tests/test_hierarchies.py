@@ -69,7 +69,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_seed_other_data(noise):
 
 
 @pytest.mark.parametrize(("n_parts", "image_shape"), [(24, (20, 20)), (48, (20, 20)), (2, (3, 5)), (60, (32, 30))])
-def test_parts_are_patches_of_3_to_6_pixels_a_side_that_overlap_by_half_at_most(n_parts, image_shape):
+def test_parts_are_patches_of_3_to_6_pixels_per_side_that_overlap_by_at_most_half(n_parts, image_shape):
     parts = make_hierarchy(60, (n_parts,), image_shape=image_shape, random_state=0).factors[0]
     for part in parts:
         sides, filled = rectangle(part.reshape(image_shape))
@@ -145,7 +145,7 @@ def sizes_and_parts(draw):
 
 @given(sizes_and_parts(), st.booleans(), st.integers(0, 2**32 - 1))
 @settings(deadline=None, max_examples=60)
-def test_every_feature_is_used_and_every_feature_is_another_whatever_the_sizes(drawn, image, seed):
+def test_all_features_are_used_and_different_for_any_sizes(drawn, image, seed):
     sizes, parts_per_whole = drawn
     space = {"image_shape": (24, 20)} if image else {"n_features": 100}
     truth = make_hierarchy(30, sizes, parts_per_whole=parts_per_whole, random_state=seed, **space)

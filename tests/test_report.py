@@ -362,7 +362,7 @@ def test_large_pictures_fit_into_a_small_file(tmp_path):
     assert (tmp_path / "page.html").stat().st_size < 5e6
 
 
-def test_the_strongest_samples_are_those_of_all_and_the_page_says_what_it_leaves_out(tmp_path, monkeypatch):
+def test_the_strongest_samples_are_those_of_all_and_the_page_states_what_it_omits(tmp_path, monkeypatch):
     monkeypatch.setattr(sample_map, "MOST_POINTS", 400)
     many = np.tile(X, (10, 1)) * np.linspace(1, 2, 600)[:, None]
     model = nmf(many)
@@ -395,7 +395,7 @@ def test_a_scene_needs_one_pixel_per_sample(tmp_path):
             model.report(tmp_path / "page.html", X, sample_shape=shape)
 
 
-def test_unused_features_are_folded_with_a_count(tmp_path):
+def test_unused_features_are_hidden_and_counted(tmp_path):
     model = nmf()
     model.features_[0][2] = 0
     model.report(tmp_path / "page.html", X)

@@ -57,7 +57,7 @@ def test_a_planted_rank_is_found_by_the_grid_made_from_the_data(rank):
     assert selection.best_estimator_.components_.shape == (rank, 50)
 
 
-def test_where_fits_have_ended_does_not_decide_the_rank_of_data_without_noise():
+def test_convergence_of_fits_does_not_decide_the_rank_of_data_without_noise():
     rng = np.random.default_rng(0)
     X = rng.random((100, 3)) @ rng.random((3, 20))
     chosen = [select_layers(NMF(), X, refit=False, random_state=seed).best_sizes_ for seed in range(5)]
@@ -134,7 +134,7 @@ class JudgeOfTwoLevels(search.Judge):
         return trial(error, error + 0.1)
 
 
-def test_the_layer_above_one_in_between_is_chosen_again():
+def test_the_layer_above_an_intermediate_layer_is_chosen_again():
     judge = JudgeOfTwoLevels(SimpleNamespace(seeds=[0]), None, None, 2, search.Budget(), None, 0)
     judge.search(list(search.coarse_grid(40)))
     assert best_sizes(judge.trials) == (7,)
@@ -277,7 +277,7 @@ def test_predictions_that_nothing_determines_are_bounded():
     assert entries.errors(0, model)[0].sum() < 0.5 * X.size * (3 * X.max()) ** 2
 
 
-def test_hidden_zeros_and_stored_entries_are_weighed_so_that_all_entries_count_alike():
+def test_hidden_zeros_and_stored_entries_are_weighted_so_that_all_entries_count_equally():
     X = word_counts()
     entries = HiddenInSparse(X, [4])
     rows, columns, weights = entries.hidden(0)
@@ -405,7 +405,7 @@ def test_an_interrupt_in_a_layer_above_keeps_the_layers_below(monkeypatch):
     assert selection.best_sizes_ == (8,)
 
 
-def test_the_search_ends_after_so_many_passes():
+def test_the_search_ends_after_max_passes():
     params = {"sizes": [2, 3, 4, 5], "random_state": 0}
     table = select_layers(NMF(), planted(3), **params).table_
     selection = select_layers(NMF(), planted(3), max_passes=table[0].passes + 1, **params)
@@ -455,7 +455,7 @@ def test_the_plot_has_a_panel_for_each_layer_and_names_the_verdict():
     assert titles == ["layer 1: 8 features", "layer 2: no such layer"]
 
 
-def test_the_plot_marks_the_error_without_a_layer_in_between():
+def test_the_plot_marks_the_error_without_an_intermediate_layer():
     row = select_layers(NMF(), planted(3), sizes=[2], refit=False, random_state=0).table_[0]
     tried = [row, replace(row, layer=2, error=0.5), replace(row, layer=2, size=4, above=(2,)), replace(row, layer=3)]
     panels = Selection((6, 2), None, tried).plot().axes
@@ -555,7 +555,7 @@ def test_bad_data_are_refused_in_one_sentence(X, params, message):
         ),
     ],
 )
-def test_what_is_no_counts_cannot_be_thinned(X, message):
+def test_data_that_are_not_counts_cannot_be_thinned(X, message):
     hide = None if sparse.issparse(X) else "counts"
     with pytest.raises(ValueError, match=message):
         select_layers(NMF(beta_loss="kullback-leibler"), X, hide=hide)

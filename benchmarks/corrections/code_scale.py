@@ -22,7 +22,7 @@ def models(sizes, scale):
 
 
 def stability(model, X, k) -> float:
-    """How alike the clusters of all rows are by two models of disjoint halves of the rows: blind to labels."""
+    """The agreement of the clusters of all rows by two models of disjoint halves of the rows, without labels."""
     found = []
     for seed in range(SPLITS):
         order = np.random.default_rng(seed).permutation(X.shape[0])

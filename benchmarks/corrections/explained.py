@@ -1,4 +1,4 @@
-"""What "explained" counts from: the share of ‖X‖² that the column means alone have, and the two shares of a model."""
+"""The baseline of "explained": the share of ‖X‖² that the column means alone explain, and the two shares of a model."""
 
 import numpy as np
 from benchmarks.corrections.problems import PROBLEMS, sqnorm

@@ -33,7 +33,7 @@ def fitted(X, places, sizes, activation, sweeps):
 
 
 def unit_scale(model, activation):
-    """What the top codes are multiplied by where every factor has unit rows."""
+    """The scales of the top codes if every factor has unit rows."""
     chain = model._learned.chain.with_unit_rows_below(ACTIVATIONS[activation].degree)
     return np.linalg.norm(chain.factors[-1], axis=1)
 

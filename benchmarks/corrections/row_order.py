@@ -1,4 +1,4 @@
-"""Starts that do not depend on the order of the rows, beside those whose numbers were drawn for the rows."""
+"""Initializations that do not depend on the order of the rows, compared with random numbers drawn for each row."""
 
 from contextlib import contextmanager
 from unittest.mock import patch
@@ -28,13 +28,13 @@ def drawn_row(chances, order, rng):  # noqa: ARG001
 
 @contextmanager
 def starts_of_before():
-    """Let fits begin as they did before."""
+    """Use the earlier initializations."""
     with patch.object(starts, "random_codes", drawn_codes), patch.object(kmeans, "_drawn", drawn_row):
         yield
 
 
 def models(shape, sizes):
-    """What draws random numbers."""
+    """Return the random generator."""
     yield "random", lambda seed: NMF(sizes[0], init="random", random_state=seed)
     if min(shape) < WIDEST:
         yield "beyond the rank", lambda seed: NMF(min(shape) + 15, random_state=seed)
@@ -43,7 +43,7 @@ def models(shape, sizes):
 
 
 def left(X, make) -> str:
-    """What the fits leave of ‖X‖², in percent: mean, smallest and largest over the seeds; and their sweeps."""
+    """The unexplained share of ‖X‖² in percent, mean, smallest and largest over the seeds; and the number of sweeps."""
     fits = [make(seed).fit(X) for seed in range(SEEDS)]
     shares = [100 - explained(fit, X) for fit in fits]
     return f"{np.mean(shares):.4f} ({min(shares):.4f} to {max(shares):.4f}), {np.mean([f.n_iter_ for f in fits]):.0f}"

@@ -19,14 +19,14 @@ def fitted(X, sizes, penalty, features=0.0, codes=0.0, **settings):
 
 
 def with_plain_weight(X, sizes, penalty, weight):
-    """A fit in which each term has the plain weight, whatever X is: it is divided by the units of the data."""
+    """A fit in which each term has the plain weight for any X: the weight is divided by the units of the data."""
     units = fitted(X, sizes, penalty, 1.0, 1.0, max_iter=1)._learned.penalty_units
     shares = {("codes" if "Codes" in name else "features"): [weight / u for u in each] for name, each in units.items()}
     return fitted(X, sizes, penalty, **shares), max(max(each) for each in shares.values())
 
 
 def rows():
-    """How far the share explained falls: with the plain weight, and with weights in units of the data."""
+    """The decrease of the share explained, with the plain weight and with weights in units of the data."""
     for problem in PROBLEMS:
         X, _ = problem.data()
         none = fitted(X, problem.sizes, None)

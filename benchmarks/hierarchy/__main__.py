@@ -7,8 +7,8 @@ BENCHMARK = Benchmark(
     name="hierarchy",
     title="Hierarchies",
     text=(
-        "Mean and deviation over seeds, on one thread, with processor seconds; deviations that round to zero, and those of fewer than three runs, are left out. Where five seeds would have taken too long there are fewer, as the column `seeds` says. No labels are used in the fits, and no parameter but the sizes of the "
-        "layers is given to a model unless its name says so. `DeepWSF` without labels is `DeepSemiNMF`. Numbers of several layers stand in the order of the layers, "
+        "Mean and deviation over seeds, on one thread, with processor seconds; deviations that round to zero, and those of fewer than three runs, are omitted. If five seeds would have taken too long, there are fewer (column `seeds`). The fits use no labels, and models get only the sizes of the "
+        "layers unless their name contains other parameters. `DeepWSF` without labels is `DeepSemiNMF`. Numbers of several layers are in the order of the layers, "
         "the lowest first."
     ),
     parts={

@@ -1,8 +1,8 @@
-"""By what the defaults of `DeepNMF` were chosen: `python -m benchmarks.hierarchy.choices`, two tables.
+"""The figures behind the defaults of `DeepNMF`: `python -m benchmarks.hierarchy.choices`, two tables.
 
-The first one has other pre-trainings, starts and weights on planted hierarchies of seeds that the page of hierarchies
-does not use. The second one looks at wholes of faces that are copies of a single part: how many parts they are made of,
-and how much the code of the part that is copied says about other parts.
+The first one has other pre-trainings, initializations and weights on planted hierarchies of seeds that the page of
+hierarchies does not use. The second one is about wholes of faces that are copies of a single part: how many parts they
+are made of, and how strongly the code of the copied part is correlated with other parts.
 """
 
 import warnings
@@ -83,7 +83,7 @@ def choice_row(name: str) -> list[str]:
 
 
 def copies_row(name: str, sizes) -> list[str]:
-    """Wholes that are copies beside the others, and the parts that are copied beside all parts."""
+    """Compare wholes that are copies with the others, and copied parts with all parts."""
     model = DeepNMF(sizes, random_state=0, keep_codes="all").fit(REAL[name].read())
     similarity = model.features_[1] @ model.features_[0].T
     is_copy, copied = similarity.max(axis=1) > COPY, similarity.argmax(axis=1)
@@ -94,13 +94,13 @@ def copies_row(name: str, sizes) -> list[str]:
     return [
         f"{name} {sizes}",
         f"{is_copy.sum()} of {sizes[1]}",
-        _beside(n_parts[is_copy], n_parts[~is_copy], 1),
-        _beside(strongest[copied[is_copy]], strongest, 2),
+        _pair(n_parts[is_copy], n_parts[~is_copy], 1),
+        _pair(strongest[copied[is_copy]], strongest, 2),
     ]
 
 
-def _beside(some, others, digits: int) -> str:
-    return " beside ".join(f"{np.mean(one):.{digits}f}" if len(one) else "–" for one in (some, others))
+def _pair(some, others, digits: int) -> str:
+    return " and ".join(f"{np.mean(one):.{digits}f}" if len(one) else "–" for one in (some, others))
 
 
 def main() -> None:

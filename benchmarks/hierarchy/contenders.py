@@ -44,7 +44,7 @@ class SeparateNMFs:
 
     @property
     def hierarchy_(self):
-        """Their copies are the floor: features of separate fits that are similar by themselves."""
+        """The copies of separate fits, a lower limit: features that are similar by themselves."""
         copies = [0, *(n_copies(above, below) for below, above in pairwise(self.features_))]
         return [
             LayerSummary(layer, len(C), nan, nan, model.n_dead_[0], n, nan)
@@ -63,7 +63,7 @@ def of_data(sizes):  # noqa: ARG001
 
 
 def weighing(weight: float):
-    """A layer weighs so much beside the layer that it explains."""
+    """`DeepNMF` with a given weight of each layer relative to the layer that it explains."""
 
     def params(sizes):
         return {"layer_weights": falling_weights(sizes, weight)}
@@ -88,7 +88,7 @@ def contenders() -> list[str]:
 
 
 def build(name: str, sizes, seed: int, **params):
-    """Make a contender; parameters that it does not have are left out."""
+    """Create a contender; parameters that it does not have are ignored."""
     if name == SEPARATE:
         return SeparateNMFs(sizes, random_state=seed, **_taken("NMF", params))
     base, own = VARIANTS.get(name, (name, None))

@@ -1,4 +1,4 @@
-"""Leplat et al.'s comparison: the error between neighboring layers beside that of multi-layer NMF, under one loss."""
+"""Leplat et al.'s comparison: the error between neighboring layers relative to multi-layer NMF, with one loss."""
 
 import numpy as np
 from benchmarks.hierarchy.contenders import SEPARATE, build, contenders, fitted, has
@@ -64,7 +64,7 @@ PART = Part(
         "in percent of that of multi-layer NMF, with the codes of the fit and rows of the factors that sum to one; and "
         "Hoyer's sparseness of the features in input space, in percent. Published by Leplat et al. (arXiv 2309.08249): on "
         "CBCL errors of 108.3 / 26.8 / 4.4 % and sparseness of 70.1 / 50.6 / 27.1 %; on TDT2 errors of "
-        "107.5 / 30 / 22 %. The error of a layer is defined as we read their paper, and their selection of TDT2 may differ."
+        "107.5 / 30 / 22 %. The error of a layer is our interpretation of their definition, and their selection of TDT2 may differ."
     ),
     cases={
         "cbcl (80, 40, 20)": Problem(image_file("cbcl_faces_19x19"), (80, 40, 20)),

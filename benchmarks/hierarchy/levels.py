@@ -69,9 +69,9 @@ PART = Part(
     text=(
         "Models are fitted without labels. NMI is that of k-means clusters (n_init 10), as many as classes; the probe is the "
         "accuracy of logistic regression on standardized codes, learned from half of the rows and tested on the other half. "
-        "Where labels are nested, fine labels are scored by the lowest layer and coarse ones by the top: fine / coarse. "
-        "Where two attributes cross, each is scored by the better of the two layers. The 72 angles of COIL are merged into "
-        "eighths of a turn, since a class of 20 images is too small to be learned from half of them. For separate NMFs, a layer is the NMF "
+        "If labels are nested, fine labels are scored with the lowest layer and coarse labels with the top layer: fine / coarse. "
+        "If two attributes are crossed, each is scored with the better of the two layers. The 72 angles of COIL are merged into "
+        "eighths of a turn, because a class of 20 images is too small to be learned from half of them. For separate NMFs, a layer is the NMF "
         "of that size."
     ),
     cases=CASES,

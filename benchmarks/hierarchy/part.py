@@ -28,7 +28,7 @@ class Part(parts.Part):
     digits: Mapping[str, int]
 
     def rendered(self, records: Sequence[parts.Record]) -> str:
-        """Tables of all that was measured, one a case."""
+        """Tables of all measurements, one per case."""
         with_commits = len({one["commit"] for one in records}) > 1
         return "\n\n".join(
             f"### {case}\n\n{self._table([one for one in records if one['case'] == case], with_commits)}"

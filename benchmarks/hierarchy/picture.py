@@ -1,4 +1,4 @@
-"""Draw wholes of faces, each beside the parts that it is made of: the picture of README."""
+"""Draw wholes of faces, each with the parts that it is made of: the picture of README."""
 
 import argparse
 from pathlib import Path

@@ -36,13 +36,13 @@ def measure(case, name, seed, limits):
 PART = Part(
     title="Planted hierarchies",
     text=(
-        "Data of `deepnmf.datasets.make_hierarchy`: images of 20 x 20 pixels, 24 patches of 3 to 6 pixels a side, 6 wholes "
+        "Data of `deepnmf.datasets.make_hierarchy`: images of 20 x 20 pixels, 24 patches of 3 to 6 pixels per side, 6 wholes "
         "of 7 parts, 1000 samples, Gaussian noise of 5 % of the deviation, at three strengths of the part-wise variation; "
         "the same with Poisson noise; and three levels of 24, 8 and 4. These figures were fixed before the first run. Each "
-        "seed is another problem. Models have the true sizes and default parameters otherwise. `cosine` is the mean "
+        "seed is another problem. Models have the true sizes, and default values of all other parameters. `cosine` is the mean "
         "cosine of the true features and the features they are matched with, `deepnmf.metrics.matched_cosine`; "
-        "`explained` the share of ‖X‖² that the features of a layer alone explain. A fit that starts at the truth shows "
-        "what can be reached at most."
+        "`explained` is the share of ‖X‖² that the features of a layer alone explain. A fit that starts at the truth shows "
+        "the best possible result."
     ),
     cases={
         "variation 0.2": {"variation": 0.2},

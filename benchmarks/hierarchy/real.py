@@ -1,4 +1,4 @@
-"""Real data: what each layer explains beside a separate NMF of its size, copies, dead features and parts."""
+"""Real data: the share explained by each layer and by a separate NMF of its size, copies, dead features and parts."""
 
 from benchmarks.hierarchy.contenders import build, contenders, explained, fitted
 from benchmarks.hierarchy.part import Part
@@ -25,10 +25,10 @@ PART = Part(
         "By layer from the lowest: `explained`, the share of ‖X‖² in percent that the features of the layer alone explain "
         "with their best codes, over all rows (of `GDNMF`, whose layers have an activation, over some); `copies`, the "
         "percentage of features whose cosine with one feature of the layer below is more than 0.9; `dead`, the percentage "
-        "that is zero or never used; `parts`, how many features below a feature is made of on average. Copies of separate "
-        "NMFs are the floor: so similar are features of these sizes by themselves. Seconds are processor seconds of one fit on one "
-        "thread; for separate NMFs, of the widest. Images have entries up to 1, texts are weighed by tf-idf, cells by "
-        "log(1 + x) of equal totals; nothing else was done to the data."
+        "that is zero or never used; `parts`, the mean number of features below that a feature is made of. The copies of separate "
+        "NMFs are a lower limit: they show how similar features of these sizes are by themselves. Seconds are processor seconds of one fit on one "
+        "thread; for separate NMFs, of the widest. Images have entries up to 1, texts are weighted by tf-idf, cells by "
+        "log(1 + x) of equal totals; the data were not changed otherwise."
     ),
     cases=REAL,
     contenders=contenders,

@@ -32,8 +32,8 @@ PART = Part(
     title="Stability",
     text=(
         "Matched cosine (`deepnmf.metrics.matched_cosine`) of the features of two fits, by layer from the lowest: `halves`, "
-        'of two halves of the rows from the default start; `starts`, of two random starts (`init="random"`) on all rows, '
-        "since the default start hardly depends on the seed."
+        'of two halves of the rows from the default initialization; `starts`, of two random starts (`init="random"`) on all rows, '
+        "because the default initialization hardly depends on the seed."
     ),
     cases={name: REAL[name] for name in ("digits", "cbcl", "orl", "bbc", "pbmc_facs", "samson")},
     contenders=contenders,

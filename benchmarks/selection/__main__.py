@@ -7,10 +7,10 @@ BENCHMARK = Benchmark(
     name="selection",
     title="Choosing the layers",
     text=(
-        "How often planted layer sizes are found by `select_layers` ([how it works](../choosing_the_layers.md), [why so](../decisions/0027-how-layer-sizes-are-chosen.md)), what it chooses for "
-        "real data, and what a search costs. On one thread, with processor seconds of one choice. Each seed of planted data is another problem, and a row has as many seeds as were measured. Planted "
-        "hierarchies of this generator were looked at when the method was made: (24, 6) with the seeds 0 and 1, (24, 8, 4) with 100 to 104, (24, 8, 4) and (40, 12, 4) with 0 and 1 when the search for "
-        "layers in between was mended, and all with the seeds 10 to 12 and 20 to 21 when the weights of the layers that judge were fixed. Everything else was fixed before it was measured, and nothing was tuned on it."
+        "How often planted layer sizes are found by `select_layers` ([how it works](../choosing_the_layers.md), [why](../decisions/0027-how-layer-sizes-are-chosen.md)), what it chooses for "
+        "real data, and what a search costs. On one thread, with processor seconds of one choice. Each seed of planted data is another problem, and a row contains all seeds that were measured. Planted "
+        "hierarchies of this generator were used during the development of the method: (24, 6) with the seeds 0 and 1, (24, 8, 4) with 100 to 104, (24, 8, 4) and (40, 12, 4) with 0 and 1 when the search for "
+        "intermediate layers was corrected, and all with the seeds 10 to 12 and 20 to 21 when the weights of the layers in the search were fixed. Everything else was fixed before it was measured, and nothing was tuned on it."
     ),
     parts={
         "single-layers-100": single_layers.part(100, 50),

@@ -1,4 +1,4 @@
-"""What a search costs beside one fit of its largest candidate: processor seconds, and memory beside the data."""
+"""The cost of a search relative to one fit of its largest candidate: processor seconds, and memory besides the data."""
 
 import tracemalloc
 from collections.abc import Callable, Sequence
@@ -53,7 +53,7 @@ def measure(case, _, seed, limits):
 
 
 def peak(run: Callable[[], Any]) -> int:
-    """The largest number of bytes that Python and NumPy have at one time, beside what there was."""
+    """The peak of the bytes that Python and NumPy allocate in addition to those allocated before."""
     tracemalloc.start()
     try:
         run()
@@ -85,8 +85,8 @@ def tables(records) -> str:
 PART = Part(
     title="Cost",
     text=(
-        "A search among ten sizes with three splits, beside one plain fit of the largest: `fits` is the ratio of the processor seconds. For every size a search makes one to three fits that predict "
-        "hidden entries and two of halves of the rows for the stability. Memory is the peak of what Python and NumPy allocate beside X (tracemalloc), in units of the size of X, for one "
+        "A search among ten sizes with three splits, compared with one normal fit of the largest size: `fits` is the ratio of the processor seconds. For every size a search makes one to three fits that predict "
+        "hidden entries, and two fits of halves of the rows for the stability. Memory is the peak of the allocations of Python and NumPy in addition to X (tracemalloc), in units of the size of X, for one "
         "worker."
     ),
     cases=CASES,

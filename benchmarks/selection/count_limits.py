@@ -59,12 +59,12 @@ def tables(records) -> str:
 
 
 PART = Part(
-    title="What counts can show",
+    title="Limits for counts",
     text=(
-        "The problems of the table before. δ is taken of the counts, and once more with rows and columns scaled so that the noise has unit variance, as Kullback-Leibler weighs them: below 1, the "
-        "smallest component is inside the bulk of the noise. Then the Kullback-Leibler divergence of a hidden count: predicted by one feature, by a fit with the planted number of features, by the "
-        "planted features with codes that were fitted to what is seen, and by the planted model itself. Where one feature predicts better than a fit of the planted rank, no rule that looks at "
-        "predictions can find it; where it also predicts better than the planted features, the codes of a row cannot be determined by its events."
+        "The problems of the previous table. δ is computed from the counts, and also with rows and columns scaled so that the noise has unit variance, the weighting of Kullback-Leibler: below 1, the "
+        "smallest component is inside the bulk of the noise. The other columns are the Kullback-Leibler divergence of a hidden count, predicted by one feature, by a fit with the planted number of features, by the "
+        "planted features with codes fitted to the seen counts, and by the planted model itself. If one feature predicts better than a fit of the planted rank, no rule that uses "
+        "predictions can find this rank; if it also predicts better than the planted features, the events of a row do not determine its codes."
     ),
     cases={f"{rate:g} an entry": rate for rate in RATES},
     contenders=only_select_layers,

@@ -42,7 +42,7 @@ PART = Part(
     title="Hierarchies",
     text=(
         f"Data of `deepnmf.datasets.make_hierarchy`, {N_SAMPLES} samples of 20 x 20 pixels, Gaussian noise of 5 %; `select_layers(DeepNMF(), X)` with its own grids. Percentages of the seeds. "
-        "Nobody had looked at these seeds before."
+        "These seeds had not been used before."
     ),
     cases=dict(
         [

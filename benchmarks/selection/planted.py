@@ -73,7 +73,7 @@ class PlantedCounts(NamedTuple):
 
 
 def planted_counts(shape, rank, rate, seed) -> PlantedCounts:
-    """Counts with so many events an entry on average."""
+    """Counts with a given mean number of events per entry."""
     rng = np.random.default_rng(seed)
     n, p = shape
     gamma = SHAPE_OF_GAMMA["sparse"]

@@ -119,11 +119,10 @@ PART = Part(
     text=(
         '`select_layers(DeepNMF(), X)`, for counts with the Kullback-Leibler loss, for ratings `NMF()` with `entry_weight="stored"`; no labels are used, and nothing was tuned on these data. Each '
         "seed hides other entries of the same data. `smallest error at` is the size of the first layer with the smallest error; stability and explained share are those of the chosen one. "
-        "The searches of the larger data have the budget of `deepnmf fit` without `--layers`; `cut` is how many of them were ended by it, so that the choice is one among the sizes tried until "
-        f"then. The ratings are from 1 to 5, {RATINGS['n']} x {RATINGS['p']}, a twelfth of them observed, rounded, of the square root of a product of rank {RATINGS['rank']}: no matrix of that rank. "
-        "Pictures (`python -m benchmarks.selection.picture`, seed 0): [leukemia](../images/selection-leukemia.svg), "
-        "[digits](../images/selection-digits.svg), [PIE](../images/selection-pie.svg), [TDT2](../images/selection-tdt2.svg), and of an earlier run at commit 4dbfe22 "
-        "[Samson](../images/selection-samson.svg)."
+        "The searches of the larger data have the budget of `deepnmf fit` without `--layers`; `cut` is the number of searches that were ended by it, so that the choice is made among the sizes tried until "
+        f"then. The ratings are from 1 to 5, {RATINGS['n']} x {RATINGS['p']}, a twelfth of them observed; they are rounded values of the square root of a product of rank {RATINGS['rank']}, so that the matrix does not have this rank. "
+        "Pictures (`python -m benchmarks.selection.picture`, seed 0): [Samson](../images/selection-samson.svg), [leukemia](../images/selection-leukemia.svg), "
+        "[digits](../images/selection-digits.svg), [PIE](../images/selection-pie.svg), [TDT2](../images/selection-tdt2.svg)."
     ),
     cases=CASES,
     contenders=only_select_layers,

@@ -22,17 +22,20 @@ def by_bi_cross_validation(X, seed, candidates):
     rng = np.random.default_rng(seed)
     rows, columns = (rng.permutation(np.arange(size) % 2) == 0 for size in X.shape)
     errors = [
-        sum(_quarter_error(X, held, out, k) for held, out in product((rows, ~rows), (columns, ~columns)))
+        sum(
+            _quarter_error(X, hidden_rows, hidden_columns, k)
+            for hidden_rows, hidden_columns in product((rows, ~rows), (columns, ~columns))
+        )
         for k in candidates
     ]
     return candidates[int(np.argmin(errors))]
 
 
-def _quarter_error(X, held, out, k):
-    model = NMF(k, random_state=0).fit(X[~held][:, ~out])
-    codes = model.transform(X[held][:, ~out])
-    features = _nonnegative_least_squares(model.codes_[-1], X[~held][:, out])
-    return np.sum((X[held][:, out] - codes @ features) ** 2)
+def _quarter_error(X, hidden_rows, hidden_columns, k):
+    model = NMF(k, random_state=0).fit(X[~hidden_rows][:, ~hidden_columns])
+    codes = model.transform(X[hidden_rows][:, ~hidden_columns])
+    features = _nonnegative_least_squares(model.codes_[-1], X[~hidden_rows][:, hidden_columns])
+    return np.sum((X[hidden_rows][:, hidden_columns] - codes @ features) ** 2)
 
 
 def _nonnegative_least_squares(H, X):

@@ -19,15 +19,15 @@ OTHER_MARKS = {"is_smallest_error": "its smallest error", "is_within_standard_er
 SMALLEST = 100  # rows: other rules are compared there
 TEXT = (
     f"Planted ranks from {RANKS[0]} to {RANKS[-1]}, gamma distributed factors, dense (shape {SHAPE_OF_GAMMA['dense']:g}) and sparse (shape {SHAPE_OF_GAMMA['sparse']:g}), noise that keeps the "
-    "mean. δ is the smallest singular value of the signal over the largest of the noise. `select_layers(NMF(), X)` makes its own grid. Two numbers are the percentages of "
-    "problems in which the rank was found exactly, and within one. The same searches have two further rules: the smallest error, and the smallest size whose error is within one standard error of "
-    "it, the usual rule."
+    "mean. δ is the smallest singular value of the signal over the largest of the noise. `select_layers(NMF(), X)` uses its default grid. The two numbers are the percentages of "
+    "problems in which the rank was found exactly, and within one. Two other rules are evaluated on the same searches: the smallest error, and the smallest size whose error is within one standard error of "
+    "it (the usual rule)."
 )
 OTHERS = (
-    f" The other rules choose among 1 to {CANDIDATES[-1]}, with `NMF` at default settings: bi-cross-validation 2 x 2 (Owen & Perry); the elbow, the point farthest from the chord of the error of "
+    f" The other rules choose among 1 to {CANDIDATES[-1]}, with `NMF` with default settings: bi-cross-validation 2 x 2 (Owen & Perry); the elbow, the point farthest from the chord of the error of "
     f"the fit; the cophenetic correlation of the clusters of {STARTS} random starts (Brunet et al.), from size 2 on; and NMFk's rule, the largest size at which the least mean silhouette of a "
-    f"cluster of features is above {STABLE}, for {STARTS} random starts with every entry of X multiplied by a uniform variable from {1 - PERTURBATION:g} to {1 + PERTURBATION:g}. (NMFk also asks "
-    "for an acceptable error, without a number; errors fall with the size, so that the largest stable size has the smallest error of all stable ones.)"
+    f"cluster of features is above {STABLE}, for {STARTS} random starts with every entry of X multiplied by a uniform variable from {1 - PERTURBATION:g} to {1 + PERTURBATION:g}. (NMFk also requires "
+    "an acceptable error, without giving a number; errors fall with the size, so that the largest stable size has the smallest error of all stable sizes.)"
 )
 
 

@@ -116,17 +116,17 @@ def _until(target: float, model: Any, X: Array, limit: float) -> Callable[[], Wa
     return run
 
 
-def _said(options: Options) -> str:
+def _description(options: Options) -> str:
     limits = ", ".join(str(limit) for limit in options.published_fine_tuning)
     return f"""\
 CMU PIE, 2856 x 1024, samples of unit norm, double precision. The published algorithms are the transcriptions of
-`tests/reference` in NumPy on every core, run once, from scratch, and started as in their papers: from the SVD (Deep Semi-NMF)
-and from NNDSVD. They pre-train each layer for {options.published_pretraining} iterations, which no paper says, and fine-tune until the error falls
-by {STOP:g} of itself or less, but for no more than {limits} iterations; that criterion, and 1000 iterations at most, are the Deep
-Semi-NMF paper's, the others give none. Blocks that are updated by gradient steps make {INNER} of them.
+`tests/reference` in NumPy on all cores, run once, including pre-training, with the initializations of their papers: the SVD (Deep Semi-NMF)
+and NNDSVD. They pre-train each layer for {options.published_pretraining} iterations, a number that no paper gives, and fine-tune until the relative decrease of the
+error is at most {STOP:g}, for at most {limits} iterations; this criterion, with at most 1000 iterations, is that of the Deep
+Semi-NMF paper; the other papers give none. Blocks that are updated by gradient steps make {INNER} of them.
 
-The objective they end with is the target. Our time is that of a whole fit with default settings, pre-training included,
-ended at the target, the best of several. A target not reached within {PATIENCE} times the published time is "not reached"."""
+Their final objective is the target. Our time is that of a complete fit with default settings, including pre-training,
+stopped at the target, the best of several runs. A target not reached within {PATIENCE} times the published time is "not reached"."""
 
 
 def page(options: Options) -> str:
@@ -134,7 +134,7 @@ def page(options: Options) -> str:
     try:
         X = pie()
     except FileNotFoundError:
-        return "The data of CMU PIE are not there."
+        return "The data of CMU PIE are missing."
     contenders = (deep_semi_nmf((625, 40)), deep_nsnmf((300, 160)), sparse_deep_nmf((600, 160, 40)))
     limits = zip(contenders, options.published_fine_tuning, strict=True)
     found = [compared(published, X, fine_tuning, options) for published, fine_tuning in limits]
@@ -142,7 +142,7 @@ def page(options: Options) -> str:
     head = ["model", "½‖X - X̂‖²", "published: iterations", "our sweeps", "published", "ours", "times sooner"]
     return "\n\n".join(
         [
-            _said(options),
+            _description(options),
             table(head, [row for _, row in found]),
             f"Geometric mean {geometric_mean(ratios):.1f}, smallest {min(ratios):.1f}.",
         ]

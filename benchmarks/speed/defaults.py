@@ -6,13 +6,13 @@ import sklearn.decomposition
 from benchmarks.page import table
 from benchmarks.speed.objective import relative_error
 from benchmarks.speed.options import Options
-from benchmarks.speed.problems import SAID, Problem, problems
+from benchmarks.speed.problems import DESCRIPTION, Problem, problems
 from benchmarks.speed.timing import geometric_mean, in_seconds, interleaved
 from sklearn.base import clone
 
 from deepnmf import NMF
 
-TITLE = "NMF as it comes, against scikit-learn's"
+TITLE = "NMF with default settings, compared with scikit-learn's"
 HEAD = [
     "problem",
     "scikit-learn",
@@ -52,9 +52,9 @@ def page(options: Options) -> str:
     """Measure, and say."""
     missing: set[str] = set()
     parts = [
-        "Both models get a number of components and a random state, and nothing else: each has its own start, its own "
-        "tolerance and its own limit of iterations. Seconds are those of `fit`, the best of several runs in turn; the error "
-        f"is computed for both from the codes that `fit_transform` gives and `components_`. {SAID}"
+        "Both models get only a number of components and a random state: each has its own default initialization, "
+        "tolerance and limit of iterations. Seconds are those of `fit`, the best of several runs in turn; for both, the error "
+        f"is computed from the codes of `fit_transform` and from `components_`. {DESCRIPTION}"
     ]
     for dtype in options.dtypes:
         found = [compared(problem, options.repeats) for problem in problems(options.problems, dtype, missing)]
@@ -64,4 +64,4 @@ def page(options: Options) -> str:
             table(HEAD, [row for _, row in found]),
             f"Geometric mean {geometric_mean(ratios):.1f}, smallest {min(ratios):.1f}.",
         ]
-    return "\n\n".join(parts + [f"The data of `{name}` are not there." for name in sorted(missing)])
+    return "\n\n".join(parts + [f"The data of `{name}` are missing." for name in sorted(missing)])

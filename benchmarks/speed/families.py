@@ -162,31 +162,31 @@ def section(dtype: str, options: Options, key: str) -> list[str]:
         f"### To scikit-learn's objective after {max(options.iterations)} iterations",
         table(HEAD, [duel.row() for duel in duels]),
         *verdicts(duels),
-        "### As they come",
+        "### Default settings",
         table(DEFAULTS_HEAD, rows),
         f"To scikit-learn's error: geometric mean {geometric_mean(ratios):.1f}, smallest {min(ratios):.1f}.",
     ]
 
 
 def verdicts(duels: Sequence[Duel]) -> list[str]:
-    """The verdict on all problems, and on those that were drawn."""
+    """The results for all problems, and for the drawn ones."""
     drawn_ones = [duel for duel in duels if duel.contender.problem.name.endswith("drawn")]
     return [f"All: {verdict(duels)}", f"Drawn: {verdict(drawn_ones)}"]
 
 
-SAID = """\
-A problem of each kind is fixed, and one is drawn: its rank, its rows or its size follow from the hash of the commit, so that nobody
-has seen it before. Gamma factors and tables are synthetic; wide images are the ORL faces of 10 304 pixels, small ones scikit-learn's
-digits and the CBCL faces, text is BBC news and 20 newsgroups by tf-idf, spectra are the pixels of Samson, genes the cells of
-PBMC 68k (an array) and of pbmc_facs (sparse), sound short spectra of birds. To scikit-learn's objective: both from the same factors, its coordinate descent makes its
-iterations without a tolerance, and we stop as soon as our loss is there. As they come: `NMF(k).fit(X)` of both with
-nothing else given; we are timed to scikit-learn's own last error, and to our own end. The best of several runs in turn counts."""
+DESCRIPTION = """\
+One problem of each kind is fixed, and one is drawn: its rank, rows or size are derived from the hash of the commit, so that nobody
+could see it before. Gamma factors and tables are synthetic; wide images are the ORL faces of 10 304 pixels, small images are scikit-learn's
+digits and the CBCL faces, text is BBC news and 20 newsgroups by tf-idf, spectra are the pixels of Samson, genes are the cells of
+PBMC 68k (an array) and of pbmc_facs (sparse), sound is short spectra of birds. To scikit-learn's objective: both start from the same factors, its coordinate descent makes its
+iterations without a tolerance, and ours stops when its loss reaches the same objective. Default settings: `NMF(k).fit(X)` of both without
+other parameters; our time is measured to scikit-learn's final error, and to the end of our fit. The best of several runs in turn counts."""
 
 
 def page(options: Options) -> str:
     """Measure, and say."""
     key = commit()
-    parts = [SAID, f"Drawn by commit {key}."]
+    parts = [DESCRIPTION, f"Drawn by commit {key}."]
     for dtype in options.dtypes:
         parts += section(dtype, options, key)
     return "\n\n".join(parts)

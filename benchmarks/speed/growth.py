@@ -18,7 +18,7 @@ SWEEPS = 30
 
 
 def with_samples(model: Any, repeats: int) -> list[list[Any]]:
-    """Rows: whole fits of so many sweeps, on more and more samples."""
+    """Rows: complete fits with a fixed number of sweeps, on increasing numbers of samples."""
     X = low_rank(max(SAMPLES), 512, 60)
     model.set_params(max_iter=SWEEPS).fit(X[:200])
     runs = {str(n): lambda n=n: model.fit(X[:n]) for n in SAMPLES}
@@ -44,11 +44,11 @@ def page(options: Options) -> str:
     try:
         depth = table(["layers", "sizes", "a sweep", "over one layer"], with_depth(options.repeats))
     except FileNotFoundError:
-        depth = "The data of CMU PIE are not there."
+        depth = "The data of CMU PIE are missing."
     return "\n\n".join(
         [
             "## With the number of samples",
-            f"Synthetic data of 512 features in double precision, {SWEEPS} sweeps; seconds of a whole `fit`, the best of "
+            f"Synthetic data of 512 features in double precision, {SWEEPS} sweeps; seconds of a complete `fit`, the best of "
             "several in turn.",
             table(
                 ["model", "samples", "a fit", "times the samples", "times the seconds"],

@@ -11,7 +11,7 @@ mpl.use("svg")
 import matplotlib.pyplot as plt
 
 OURS = "deepnmf.NMF"
-# Paul Tol's muted colors, told apart by the color-blind; markers tell them apart in print.
+# Paul Tol's muted colors, which color-blind readers can distinguish; markers distinguish them in print.
 STYLES = tuple(
     zip(
         ("#332288", "#88CCEE", "#44AA99", "#117733", "#999933", "#DDCC77", "#CC6677", "#882255", "#AA4499", "#777777"),
@@ -33,7 +33,7 @@ class Curve(NamedTuple):
 
 
 def draw(problems: Mapping[str, Sequence[Curve]], path: Path) -> None:
-    """One small picture a problem, loss above the lowest that anybody saw there; one legend for all."""
+    """One small plot per problem, of the loss above the lowest loss of all contenders; one legend for all."""
     columns = min(3, len(problems))
     rows = -(-len(problems) // columns)
     height = 2.9 * rows + LEGEND

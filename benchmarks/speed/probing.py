@@ -1,4 +1,4 @@
-"""Contenders that may take hours, or the whole process with them, are tried in a process of their own first."""
+"""Contenders that may take hours or crash are first tried in a separate process."""
 
 import multiprocessing
 from dataclasses import replace
@@ -14,7 +14,7 @@ class UnfitError(RuntimeError):
 
 
 def attempt(solver: Solver, problem: Problem, n_iter: int, limit: float) -> None:
-    """Let a contender make its iterations elsewhere; raise when it does not live through them, or not in time."""
+    """Run a contender in another process; raise an error if it crashes or takes too long."""
     alone = replace(problem)  # without the dense copy of sparse data, which is cheaper made again than sent
     process = multiprocessing.get_context("spawn").Process(target=_run, args=(solver.name, alone, n_iter))
     process.start()

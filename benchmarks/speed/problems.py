@@ -79,7 +79,7 @@ PROBLEMS: dict[str, Callable[[], tuple[Matrix, int]]] = {
     "wide": lambda: (load("leukemia_golub").data.astype(np.float64), 3),
 }
 
-SAID = """\
+DESCRIPTION = """\
 `dense` is |a product of uniform factors of rank 60 + normal noise of a tenth|, `tall` a uniform product of rank 16 with
 uniform noise of a tenth; `pie40` and `pie160` are the CMU PIE faces of pose 27 (samples of unit norm), `cbcl` the CBCL
 faces, `tdt2` the word counts of TDT2's 30 largest topics, `wide` Golub's leukemia expressions."""

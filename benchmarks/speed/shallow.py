@@ -11,7 +11,7 @@ from benchmarks.speed.objective import loss
 from benchmarks.speed.options import Options
 from benchmarks.speed.plots import OURS, Curve, draw
 from benchmarks.speed.probing import UnfitError, attempt
-from benchmarks.speed.problems import SAID, Problem, problems
+from benchmarks.speed.problems import DESCRIPTION, Problem, problems
 from benchmarks.speed.solvers import SOLVERS, Solver
 from benchmarks.speed.timing import Watch, geometric_mean, in_seconds, timed
 
@@ -20,7 +20,7 @@ from deepnmf import NMF
 TITLE = "NMF of one layer against other packages"
 LEADING = SOLVERS[0]  # the one that is measured at every number of iterations, however long it takes
 AFFORDABLE = 2.0  # seconds that any other contender's iterations may take
-ENOUGH = 3.0  # seconds after which any other contender is not run again
+ENOUGH = 3.0  # seconds; a contender that took longer is not repeated
 PATIENCE = 3  # times the contender's seconds after which we have failed
 CURVE = (1, 3, 10, 30, 100, 200)
 NEVER = 10**6
@@ -65,7 +65,7 @@ class Contender:
         return seconds
 
     def affordable(self, n_iter: int) -> bool:
-        """Whether so many iterations can be waited for, going by the longest run so far."""
+        """Whether a number of iterations is affordable, judging by the longest run so far."""
         longest = max(self.seconds)
         return self.solver is LEADING or self.seconds[longest] / longest * n_iter <= AFFORDABLE
 
@@ -193,7 +193,7 @@ def verdict(duels: Sequence[Duel]) -> str:
 
 
 def by_contender(duels: Sequence[Duel]) -> str:
-    """The verdict on each contender, whatever the number of iterations it makes."""
+    """The result for each contender, over all numbers of iterations."""
     rows = []
     for solver in SOLVERS:
         if some := [duel for duel in duels if duel.contender.solver is solver]:
@@ -205,7 +205,7 @@ def by_contender(duels: Sequence[Duel]) -> str:
 
 
 def section(dtype: str, duels: Sequence[Duel]) -> str:
-    """What there is to say of one precision."""
+    """The section of one precision."""
     main = [d for d in duels if d.contender.solver is LEADING and d.n_iter == max(e.n_iter for e in duels)]
     return "\n\n".join(
         [
@@ -217,31 +217,31 @@ def section(dtype: str, duels: Sequence[Duel]) -> str:
             by_contender(duels),
             "### Every duel",
             table(HEAD, [duel.row() for duel in duels]),
-            f"Recomputed from the factors that the fits handed out, our objective exceeds its target by "
-            f"{max(duel.excess for duel in duels if duel.reached):.1e} of it at most.",
+            "Computed from the factors that the fits return, our objective exceeds its target by at most "
+            f"{max(duel.excess for duel in duels if duel.reached):.1e} of the target.",
         ]
     )
 
 
-SAID_OF_MEASURING = f"""\
-A contender makes a number of iterations, its tolerances switched off; the objective it then has is the target. Our time is
-that of a whole `NMF(k, init="custom").fit(X, W=W, H=H)`, ended when its loss is at the target. Everybody starts from the
-same factors (scikit-learn's NNDSVDA, not timed), in the same precision, with as many threads as there are cores where
-nothing else is said, in turn in one process; the best of several runs counts. A target that we do not reach within {PATIENCE} times the contender's time is
-"not reached". Numbers of iterations that would take a contender more than {AFFORDABLE:.0f} s are left out, or replaced by as many
-as fit, and who has taken {ENOUGH:.0f} s is not run again; {LEADING.name} makes them all, every time."""
+METHOD = f"""\
+A contender makes a number of iterations without tolerances; its final objective is the target. Our time is
+that of a complete `NMF(k, init="custom").fit(X, W=W, H=H)`, stopped when its loss reaches the target. All contenders start from the
+same factors (scikit-learn's NNDSVDA, not timed), in the same precision, with as many threads as there are cores unless
+stated otherwise, in turn in one process; the best of several runs counts. A target that we do not reach within {PATIENCE} times the contender's time is
+"not reached". Numbers of iterations that would take a contender more than {AFFORDABLE:.0f} s are omitted or reduced to as many
+as fit, and a contender that took {ENOUGH:.0f} s is not repeated; {LEADING.name} makes all iterations and repetitions."""
 
-SAID_OF_CONTENDERS = """\
-- torchnmf: `NMF.fit` with beta = 2; features are updated first. Its own sparse tensors where X is sparse.
-- nmf-torch: its batch algorithms `hals`, `bpp` and `mu`. It offers no way to give a start, so the method that makes one is
-  replaced. No sparse data: X is handed over dense. Its `bpp`, which works on very small
+CONTENDERS = """\
+- torchnmf: `NMF.fit` with beta = 2; features are updated first. A sparse X is passed as a sparse tensor.
+- nmf-torch: its batch algorithms `hals`, `bpp` and `mu`. It has no parameter for a start, so its initialization method is
+  replaced. It does not support sparse data: X is passed as a dense array. Its `bpp`, which works on very small
   matrices one after the other, has one thread.
-- tensorly: `non_negative_parafac_hals` on X as a tensor of two axes, each update with the inner sweeps it makes by
-  default. No sparse data: X is handed over dense.
+- tensorly: `non_negative_parafac_hals` on X as a tensor of two axes, with the default number of inner sweeps per
+  update. It does not support sparse data: X is passed as a dense array.
 - pyplanc: `nmf` with `hals` and `anlsbpp`, double precision only; features are updated first. Its `hals` scales codes
-  to unit norm and leaves the features as they are, so that the pair it hands out is not quite as low as its updates. The
-  BLAS built into it is held to one thread, beneath its own threads that call it.
-- Lee & Seung: the multiplicative updates as published, from `tests/reference`, without the loss it takes down after each
+  to unit norm without changing the features, so that the objective of the returned factors is slightly higher than that of its updates. Its
+  built-in BLAS is limited to one thread, because its own threads call it.
+- Lee & Seung: the multiplicative updates as published, from `tests/reference`, without the loss that is computed after each
   iteration; double precision only."""
 
 
@@ -263,9 +263,9 @@ def page(options: Options) -> str:
     notes = words + [f"The data of `{name}` are not there." for name in sorted(missing)]
     return "\n\n".join(
         [
-            SAID_OF_MEASURING,
-            f"Problems: {', '.join(described.values())}. {SAID}",
-            SAID_OF_CONTENDERS,
+            METHOD,
+            f"Problems: {', '.join(described.values())}. {DESCRIPTION}",
+            CONTENDERS,
             f"Contenders: {versions(dict.fromkeys(s.package for s in SOLVERS if s.package))}.",
             f"![Loss above the lowest seen, over seconds, {options.dtypes[0]}](speed_shallow.svg)",
             *sections,

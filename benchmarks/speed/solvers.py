@@ -74,7 +74,7 @@ def _fits_dense(X: Matrix) -> bool:
 
 @contextlib.contextmanager
 def _silenced() -> Iterator[None]:
-    """Nothing to be read from this process, nor from the C and C++ in it: what they print is no result."""
+    """Discard the output of this process, including that of C and C++ code."""
     sys.stdout.flush()
     sys.stderr.flush()
     kept = {stream: os.dup(stream) for stream in (1, 2)}
@@ -114,7 +114,7 @@ def _as_tensor(X: Matrix) -> Any:
 
 
 def _torchnmf(X: Any, W: Array, H: Array, n_iter: int) -> tuple[Array, Array]:
-    """Its W are features as columns, its H codes. Its parameters are born in single precision, whatever they hold."""
+    """Its W are features as columns, its H codes. Its parameters are created in single precision for all data."""
     torch, nmf = import_module("torch"), import_module("torchnmf.nmf")
     torch.set_num_threads(THREADS)
     start = {"W": torch.from_numpy(np.ascontiguousarray(H.T)), "H": torch.from_numpy(W)}
@@ -180,9 +180,9 @@ def _in_columns(X: Matrix) -> Any:
 
 @cache
 def _planc() -> Any:
-    """The module, with the BLAS that is built into it held to one thread.
+    """The module, with its built-in BLAS limited to one thread.
 
-    Its own threads each call that BLAS, which left as it is sets as many again on the same cores, and warns that it may
+    Its own threads each call that BLAS, which without a limit starts as many threads again, and warns that it may
     hang.
     """
     module = import_module("pyplanc")  # first, for it finds the libraries that the one below needs
@@ -215,7 +215,7 @@ def reference(name: str) -> Any:
 
 
 def _lee_seung(X: Matrix, W: Array, H: Array, n_iter: int) -> tuple[Array, Array]:
-    """Without the loss that the transcription takes down after each iteration: it costs as much as the updates."""
+    """Without the loss that the transcription computes after each iteration, which costs as much as the updates."""
     transcription = reference("lee_seung")
     with patch.object(transcription, "loss", return_value=np.nan):
         codes, features, _ = transcription.lee_seung(X, W, H, n_iter)

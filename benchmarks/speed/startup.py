@@ -1,4 +1,4 @@
-"""What the first moments of a process cost: imports, and compilation."""
+"""The cost of the start of a process: imports and compilation."""
 
 import os
 import subprocess
@@ -54,7 +54,7 @@ def best_imports(repeats: int) -> dict[str, float]:
 
 
 def first_fit(model: str, sizes: str, repeats: int) -> tuple[float, float]:
-    """What the first fit takes longer than later ones: in a process with nothing compiled, and in those that follow."""
+    """The additional time of the first fit: in a process with nothing compiled, and in later processes."""
     code = FITTED.format(model=model, sizes=sizes)
     with tempfile.TemporaryDirectory() as folder:
         compiling = printed(code, NUMBA_CACHE_DIR=folder)
@@ -70,16 +70,16 @@ def page(options: Options) -> str:
     ]
     return "\n\n".join(
         [
-            "Every figure comes from processes of its own, the best of several.",
+            "Every figure is measured in separate processes, the best of several.",
             "## Import",
-            "What each adds after those above it; numba is imported by the first fit.",
+            "The additional time of each import after those above it; numba is imported by the first fit.",
             table(
                 ["", "adds"],
                 [[f"`{name}`", in_seconds(seconds)] for name, seconds in imports.items()],
             ),
             "## First fit",
-            "What the first fit of a process takes longer than the best of the five after it: with an empty cache of numba's, as "
-            "after an installation (one process), and in later processes, which find the cache there.",
+            "The additional time of the first fit of a process, compared with the best of the five fits after it: with an empty cache of "
+            "numba, as after an installation (one process), and in later processes, which use the cache.",
             table(["model", "nothing compiled yet", "later processes"], rows),
         ]
     )

@@ -1,4 +1,4 @@
-"""What a sweep costs, in units of the two products with X that no algorithm can do without."""
+"""The cost of a sweep, in units of the two products with X that every algorithm needs."""
 
 from typing import Any
 
@@ -64,7 +64,7 @@ def page(options: Options) -> str:
     try:
         faces = pie()
     except FileNotFoundError:
-        absent = "The data of CMU PIE are not there."
+        absent = "The data of CMU PIE are missing."
     else:
         absent = ""
         for model in (
@@ -76,13 +76,13 @@ def page(options: Options) -> str:
             rows.append(against_products("CMU PIE", faces, model, model.layer_sizes[-1], options.repeats))
     return "\n\n".join(
         [
-            "A sweep updates every factor and the codes once, and cannot do without XDᵀ and HᵀX, D and H as wide as the top "
-            "layer. The products are timed by themselves with NumPy's BLAS on every core, the best of many; a sweep is the "
+            "A sweep updates every factor and the codes once, and needs at least the products XDᵀ and HᵀX, where D and H are as wide as the "
+            "top layer. The products are timed separately with NumPy's BLAS on all cores, the best of many; the time of a sweep is the "
             f"median time between two calls of `on_sweep` over {SWEEPS} sweeps in double precision, the best of several fits.",
             table(["data", "model", "two products", "a sweep", "sweep / products"], rows)
             + ("\n\n" + absent if absent else ""),
             "## Deep against shallow",
-            "The same for a synthetic X of 1024 features: a sweep of a deep model over one of `NMF` as wide as its top layer.",
+            "The same for a synthetic X of 1024 features: the time of a sweep of a deep model relative to one of `NMF` as wide as its top layer.",
             table(
                 ["samples", "model", "a sweep of `NMF(40)`", "of the model", "ratio"],
                 [row for n in (16_000, 32_000) for row in against_shallow(n, options.repeats)],

@@ -1,8 +1,8 @@
-"""The rules of measuring.
+"""The rules for measuring times.
 
-Contenders run in turn in one process, all on every core, each several times, and the best time counts: other
-programs can only make a run slower. Whoever has taken `BUDGET` seconds is not run again. Garbage is collected before
-the clock starts, and a run beside which other programs kept the processors busy is made again.
+Contenders run in turn in one process, on all cores, each several times, and the best time counts, because other
+programs can only make a run slower. A contender that took `BUDGET` seconds is not repeated. Garbage is collected before
+each measurement, and a run during which other programs used the processors is repeated.
 """
 
 import gc
@@ -17,7 +17,7 @@ import numpy as np
 
 BUDGET = 40.0
 DISTURBANCE = 0.04  # of a run's seconds, that others may have had
-TICKS = 0.03  # seconds that are too few to be told apart
+TICKS = 0.03  # seconds; smaller differences cannot be measured
 MOMENT = 0.1
 TRIES = 20
 STATISTICS = Path("/proc/stat")
@@ -26,7 +26,7 @@ Result = TypeVar("Result")
 
 
 def timed(run: Callable[..., Result], prepare: Callable[[], tuple[Any, ...]] = tuple) -> tuple[Result, float]:
-    """What a call gives, and the seconds it takes; `prepare` makes its arguments, outside the timing."""
+    """The result of a call, and its seconds; `prepare` creates its arguments, outside the timing."""
     for _ in range(TRIES):
         arguments = prepare()
         _wait_for_quiet()
@@ -49,7 +49,7 @@ def _wait_for_quiet() -> None:
 
 
 def _seconds_of_others() -> float:
-    """What other programs have had of the processors since the machine started; nothing where nobody counts it."""
+    """The processor time of other programs since the machine started; 0 if it is not available."""
     if not STATISTICS.exists():
         return 0.0
     user, nice, system = (int(ticks) for ticks in STATISTICS.read_text().split()[1:4])
@@ -68,7 +68,7 @@ def interleaved(runs: Mapping[str, Callable[[], Any]], repeats: int) -> dict[str
 
 @dataclass
 class Watch:
-    """An `on_sweep` that takes down time and loss, and stops at a target or when time is up."""
+    """An `on_sweep` that records time and loss, and stops at a target or at a time limit."""
 
     target: float = -np.inf
     limit: float = np.inf

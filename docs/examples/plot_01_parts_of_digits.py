@@ -2,7 +2,8 @@
 Parts, and wholes made of them
 ==============================
 
-A deep model of digits: small strokes on the first layer, and above it digits made of strokes.
+A deep model of digits: small strokes on the first layer, and above it digits made
+of strokes.
 """
 
 # %%
@@ -18,14 +19,20 @@ X = digits.data / 16
 model = DeepNMF(layer_sizes=(24, 10), random_state=0).fit(X)
 
 # %%
-# What is a whole made of? Its row of the factor says how much of each part is in it. Parts have unit norm, so that the
-# weights can be compared. Each row shows a whole and its seven heaviest parts with their shares.
+# What is a whole made of? Its row of the factor says how much of each part is in
+# it. Parts have unit norm, so that the weights can be compared. Each row shows a
+# whole and its seven heaviest parts with their shares.
 
 figure, rows = plt.subplots(5, 8, figsize=(8, 6), layout="constrained")
-for axes_row, whole, weights in zip(rows, model.components_, model.factors_[1], strict=False):
+for axes_row, whole, weights in zip(
+    rows, model.components_, model.factors_[1], strict=False
+):
     heaviest = weights.argsort()[::-1][:7]
     pictures = [whole, *model.features_[0][heaviest]]
-    titles = ["whole", *(f"{share:.0%}" for share in weights[heaviest] / weights.sum())]
+    titles = [
+        "whole",
+        *(f"{share:.0%}" for share in weights[heaviest] / weights.sum()),
+    ]
     for axes, picture, title in zip(axes_row, pictures, titles, strict=True):
         axes.imshow(picture.reshape(8, 8), cmap="gray_r", vmin=0)
         axes.set_title(title, fontsize=9)
@@ -33,14 +40,19 @@ for axes_row, whole, weights in zip(rows, model.components_, model.factors_[1], 
 plt.show()
 
 # %%
-# ``hierarchy_`` says what each layer is like: the share that it explains, features that are dead or copies
-# of a single feature below, and the number of parts that a feature is made of.
+# ``hierarchy_`` says what each layer is like: the share that it explains, features
+# that are dead or copies of a single feature below, and the number of parts that a
+# feature is made of.
 
 for layer in model.hierarchy_:
-    print(f"layer {layer.layer}: {layer.explained:.1%} explained, {layer.dead} dead, {layer.copies} copies,", end=" ")
-    print(f"{layer.parts:.1f} parts a feature")
+    print(
+        f"layer {layer.layer}: {layer.explained:.1%} explained, {layer.dead} dead,",
+        end=" ",
+    )
+    print(f"{layer.copies} copies, {layer.parts:.1f} parts a feature")
 
 # %%
-# The strongest features of the second layer, and the features of the first that they are made of.
+# The strongest features of the second layer, and the features of the first that
+# they are made of.
 
 drawing = plot_hierarchy(model, image_shape=(8, 8))

@@ -2,15 +2,17 @@
 Spectra and programs with known components
 ==========================================
 
-Often a part of the answer is known: the spectrum of a material, the program of a type of cells, what another data set
-has shown. ``fixed_components`` keeps such components as they are, and the others are learned around them.
+Often a part of the answer is known: the spectrum of a material, the program of a
+type of cells, what another data set has shown. ``fixed_components`` keeps such
+components as they are, and the others are learned around them.
 """
 
 # %%
 # A scene with one known material
 # -------------------------------
-# Pixels are mixtures of three spectra. Some of them are pure tree or pure water, but soil is never more than 60 % of a
-# pixel, so that the data do not show its spectrum.
+# Pixels are mixtures of three spectra. Some of them are pure tree or pure water,
+# but soil is never more than 60 % of a pixel, so that the data do not show its
+# spectrum.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -35,58 +37,91 @@ spectra = np.array(
     ]
 )
 down, across = np.mgrid[0 : 1 : side * 1j, 0 : 1 : side * 1j]
-covers = np.array([0.6 * np.sin(np.pi * down) ** 2, np.maximum(1 - 1.6 * across, 0), np.maximum(1.6 * across - 0.6, 0)])
+covers = np.array(
+    [
+        0.6 * np.sin(np.pi * down) ** 2,
+        np.maximum(1 - 1.6 * across, 0),
+        np.maximum(1.6 * across - 0.6, 0),
+    ]
+)
 shares = (covers / covers.sum(axis=0)).reshape(3, -1).T
-X = np.maximum(shares @ spectra + 0.003 * rng.standard_normal((side**2, len(bands))), 0)
+X = np.maximum(
+    shares @ spectra + 0.003 * rng.standard_normal((side**2, len(bands))), 0
+)
 
 # %%
-# Without help, NMF finds three spectra that explain the pixels as well, and are others. With the spectrum of soil
-# fixed, the other two are nearer to the truth. The fixed one comes first, with the values that it was given.
+# Without help, NMF finds three spectra that explain the pixels as well, and are
+# others. With the spectrum of soil fixed, the other two are nearer to the truth.
+# The fixed one comes first, with the values that it was given.
 
 blind = NMF(3, random_state=0, tol=1e-6, max_iter=2000).fit(X)
-helped = NMF(3, random_state=0, tol=1e-6, max_iter=2000).fit(X, fixed_components=spectra[:1])
+helped = NMF(3, random_state=0, tol=1e-6, max_iter=2000).fit(
+    X, fixed_components=spectra[:1]
+)
 print("kept to the bit:", np.array_equal(helped.components_[0], spectra[0]))
 
 
 def matched(components):
     """The component that is nearest to each true spectrum."""
-    return normalize(components)[(normalize(spectra) @ normalize(components).T).argmax(axis=1)]
+    return normalize(components)[
+        (normalize(spectra) @ normalize(components).T).argmax(axis=1)
+    ]
 
 
 def angles(components):
     """Degrees between each true spectrum and that component."""
-    return np.rad2deg(np.arccos(np.clip(np.sum(normalize(spectra) * matched(components), axis=1), -1, 1)))
+    return np.rad2deg(
+        np.arccos(
+            np.clip(np.sum(normalize(spectra) * matched(components), axis=1), -1, 1)
+        )
+    )
 
 
 for name, model in (("nothing known", blind), ("soil fixed", helped)):
-    print(f"{name}: angles of soil, tree, water", angles(model.components_).round(1))
+    print(
+        f"{name}: angles of soil, tree, water", angles(model.components_).round(1)
+    )
 
 # %%
 # The spectra at a maximum of one, true ones dashed.
 
-figure, panels = plt.subplots(1, 2, figsize=(8, 3), layout="constrained", sharey=True)
-for axes, title, model in zip(panels, ("nothing known", "soil fixed"), (blind, helped), strict=True):
-    axes.plot(bands, normalize(matched(model.components_), "max").T, label=["soil", "tree", "water"])
+figure, panels = plt.subplots(
+    1, 2, figsize=(8, 3), layout="constrained", sharey=True
+)
+for axes, title, model in zip(
+    panels, ("nothing known", "soil fixed"), (blind, helped), strict=True
+):
+    axes.plot(
+        bands,
+        normalize(matched(model.components_), "max").T,
+        label=["soil", "tree", "water"],
+    )
     axes.plot(bands, normalize(spectra, "max").T, "k--", linewidth=0.8)
     axes.set(title=title, xlabel="wavelength, µm")
 panels[0].legend(loc="center right")
 plt.show()
 
 # %%
-# If the known spectrum is not exactly that of the scene, it should not be fixed. A guide pulls a component towards it
-# instead, and the data decide with it: the larger ``guide_weight``, the nearer the component comes to its target, which
-# is 7 degrees from the truth here.
+# If the known spectrum is not exactly that of the scene, it should not be fixed. A
+# guide pulls a component towards it instead, and the data decide with it: the
+# larger ``guide_weight``, the nearer the component comes to its target, which is 7
+# degrees from the truth here.
 
 measured = spectra[0] * (1 + 0.2 * np.sin(6 * bands))  # by another instrument
 for weight in (0.001, 0.01, 0.1, 1):
-    guided = NMF(3, random_state=0, tol=1e-6, max_iter=2000).fit(X, guide=measured[None], guide_weight=weight)
-    print(f"weight {weight:g}: angles of soil, tree, water", angles(guided.components_).round(1))
+    guided = NMF(3, random_state=0, tol=1e-6, max_iter=2000).fit(
+        X, guide=measured[None], guide_weight=weight
+    )
+    print(
+        f"weight {weight:g}: angles of soil, tree, water",
+        angles(guided.components_).round(1),
+    )
 
 # %%
 # Cells with known programs
 # -------------------------
-# Programs are learned where cells are well known, and taken over to new cells in one line. Two more programs are free
-# to find what is new.
+# Programs are learned where cells are well known, and taken over to new cells in
+# one line. Two more programs are free to find what is new.
 
 n_genes = 300
 programs = rng.gamma(0.15, 1, (5, n_genes))
@@ -96,27 +131,38 @@ programs /= programs.sum(axis=1, keepdims=True)
 def cells(n, kinds):
     """Counts of cells, each of them mostly of one kind, and their kinds."""
     kind = rng.choice(kinds, n)
-    mixture = 0.85 * np.eye(5)[kind] + 0.15 * rng.dirichlet(np.ones(len(kinds)), n) @ np.eye(5)[kinds]
+    mixture = (
+        0.85 * np.eye(5)[kind]
+        + 0.15 * rng.dirichlet(np.ones(len(kinds)), n) @ np.eye(5)[kinds]
+    )
     return rng.poisson(1500 * mixture @ programs).astype(float), kind
 
 
 old, _ = cells(400, [0, 1, 2])
 new, kind = cells(200, [0, 1, 2, 3, 4])
 reference = NMF(3, beta_loss="kullback-leibler", random_state=0).fit(old)
-model = NMF(5, beta_loss="kullback-leibler", random_state=0).fit(new, fixed_components=reference.features_[0])
+model = NMF(5, beta_loss="kullback-leibler", random_state=0).fit(
+    new, fixed_components=reference.features_[0]
+)
 
 # %%
-# Mean shares of the programs in each kind of cells: the first three are those of the reference, and the two others have
-# found the kinds that the reference did not have.
+# Mean shares of the programs in each kind of cells: the first three are those of
+# the reference, and the two others have found the kinds that the reference did not
+# have.
 
 codes = normalize(model.transform(new), "l1")
 means = np.array([codes[kind == one].mean(axis=0) for one in range(5)])
 figure, axes = plt.subplots(figsize=(4.5, 3), layout="constrained")
 picture = axes.imshow(means, cmap="viridis", vmin=0, vmax=1)
-axes.set(xlabel="program (0, 1, 2 are fixed)", ylabel="kind of cells", xticks=range(5), yticks=range(5))
+axes.set(
+    xlabel="program (0, 1, 2 are fixed)",
+    ylabel="kind of cells",
+    xticks=range(5),
+    yticks=range(5),
+)
 figure.colorbar(picture, label="mean share")
 plt.show()
 
 # %%
-# ``python -m benchmarks.known_components`` does the same with a real scene and real cells, see
-# :doc:`/benchmarks/known_components`.
+# ``python -m benchmarks.known_components`` does the same with a real scene and real
+# cells, see :doc:`/benchmarks/known_components`.

@@ -2,13 +2,13 @@
 Notes and chords of a recording
 ===============================
 
-The spectrum of a chord is the sum of the spectra of its notes, and a piece of music repeats its chords: a hierarchy
-that one can hear.
+The spectrum of a chord is the sum of the spectra of its notes, and a piece of music
+repeats its chords: a hierarchy that one can hear.
 """
 
 # %%
-# Forty seconds of music: three chords, in which each note has a strength of its own. A note is a sum of decaying
-# harmonics.
+# Forty seconds of music: three chords, in which each note has a strength of its
+# own. A note is a sum of decaying harmonics.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,14 +16,24 @@ from scipy.signal import stft
 
 rng = np.random.default_rng(0)
 rate, beat = 8000, 0.25
-notes = {"C": 261.6, "D": 293.7, "E": 329.6, "F": 349.2, "G": 392.0, "A": 440.0, "B": 493.9}
+notes = {
+    "C": 261.6,
+    "D": 293.7,
+    "E": 329.6,
+    "F": 349.2,
+    "G": 392.0,
+    "A": 440.0,
+    "B": 493.9,
+}
 chords = {"C major": "CEG", "F major": "FAC", "G major": "GBD"}
 
 
 def tone(frequency, seconds):
     """A decaying sound with five harmonics."""
     t = np.arange(int(seconds * rate)) / rate
-    return sum(0.6**k * np.sin(2 * np.pi * k * frequency * t) for k in range(1, 6)) * np.exp(-3 * t)
+    return sum(
+        0.6**k * np.sin(2 * np.pi * k * frequency * t) for k in range(1, 6)
+    ) * np.exp(-3 * t)
 
 
 piece = np.tile(["C major", "F major", "G major", "C major"], 40)
@@ -35,8 +45,8 @@ for i, chord in enumerate(piece):
         sound[start : start + len(played)] += played
 
 # %%
-# Magnitudes of short-time spectra: one row a frame, one column a frequency. ``deepnmf fit`` makes the same
-# of a ``.wav`` file.
+# Magnitudes of short-time spectra: one row a frame, one column a frequency.
+# ``deepnmf fit`` makes the same of a ``.wav`` file.
 
 frequencies, times, spectrum = stft(sound, rate, nperseg=1024)
 X = np.abs(spectrum).T[:, frequencies < 2600]
@@ -44,7 +54,8 @@ frequencies = frequencies[frequencies < 2600]
 print(X.shape)
 
 # %%
-# Eight parts, one more than there are notes, for the onset of a note sounds like none of them. Three wholes above.
+# Eight parts, one more than there are notes, for the onset of a note sounds like
+# none of them. Three wholes above.
 
 from deepnmf import DeepNMF
 
@@ -52,19 +63,28 @@ model = DeepNMF((8, 3), random_state=0).fit(X)
 parts, wholes = model.features_
 pitches = np.array(list(notes.values()))
 distances = np.abs(np.log2(frequencies[parts.argmax(axis=1)][:, None] / pitches))
-found = np.where(distances.min(axis=1) < 1 / 24, np.array(list(notes))[distances.argmin(axis=1)], "onset")
+found = np.where(
+    distances.min(axis=1) < 1 / 24,
+    np.array(list(notes))[distances.argmin(axis=1)],
+    "onset",
+)
 for name, peak in zip(found, frequencies[parts.argmax(axis=1)], strict=True):
     print(f"{name}: strongest at {peak:.0f} Hz")
 
 # %%
-# What are the wholes made of? Each is a chord, and its row of the factor names the notes.
+# What are the wholes made of? Each is a chord, and its row of the factor names the
+# notes.
 
 figure, axes = plt.subplots(figsize=(6, 2.4), layout="constrained")
 recipe = model.factors_[1] / model.factors_[1].sum(axis=1, keepdims=True)
-order = np.argsort([list(notes).index(name) if name in notes else len(notes) for name in found])
+order = np.argsort(
+    [list(notes).index(name) if name in notes else len(notes) for name in found]
+)
 picture = axes.imshow(recipe[:, order], cmap="gray_r", vmin=0)
 axes.set_xticks(range(len(order)), found[order])
-axes.set(yticks=range(3), yticklabels=[f"whole {i}" for i in range(3)], xlabel="part")
+axes.set(
+    yticks=range(3), yticklabels=[f"whole {i}" for i in range(3)], xlabel="part"
+)
 figure.colorbar(picture, label="share")
 plt.show()
 for i, row in enumerate(recipe):
@@ -73,8 +93,12 @@ for i, row in enumerate(recipe):
 # %%
 # The spectra of the notes, and of the chords.
 
-figure, panels = plt.subplots(2, 1, figsize=(8, 5), layout="constrained", sharex=True)
-for axes, features, title in zip(panels, (parts, wholes), ("parts", "wholes"), strict=True):
+figure, panels = plt.subplots(
+    2, 1, figsize=(8, 5), layout="constrained", sharex=True
+)
+for axes, features, title in zip(
+    panels, (parts, wholes), ("parts", "wholes"), strict=True
+):
     axes.plot(frequencies, features.T, linewidth=0.9)
     axes.set(title=title, yticks=[])
 panels[1].set_xlabel("frequency, Hz")
@@ -83,12 +107,21 @@ plt.show()
 # %%
 # When each of them sounds, in the first six seconds.
 
-figure, panels = plt.subplots(2, 1, figsize=(8, 4), layout="constrained", sharex=True, height_ratios=(8, 3))
+figure, panels = plt.subplots(
+    2, 1, figsize=(8, 4), layout="constrained", sharex=True, height_ratios=(8, 3)
+)
 shown = times < 6
-for axes, layer, labels in zip(panels, (0, 1), (found[order], [f"whole {i}" for i in range(3)]), strict=True):
+for axes, layer, labels in zip(
+    panels, (0, 1), (found[order], [f"whole {i}" for i in range(3)]), strict=True
+):
     codes = model.encode(X[shown], layer)
     codes = codes[:, order] if layer == 0 else codes
-    axes.imshow(codes.T, aspect="auto", cmap="gray_r", extent=(0, 6, len(labels) - 0.5, -0.5))
+    axes.imshow(
+        codes.T,
+        aspect="auto",
+        cmap="gray_r",
+        extent=(0, 6, len(labels) - 0.5, -0.5),
+    )
     axes.set_yticks(range(len(labels)), labels)
 panels[1].set_xlabel("seconds")
 plt.show()

@@ -2,13 +2,15 @@
 Missing ratings
 ===============
 
-Most people have rated few films. An absent rating is unknown, and not zero: ``entry_weight="stored"`` fits the
-ratings that are there, and the model predicts the others.
+Most people have rated few films. An absent rating is unknown, and not zero:
+``entry_weight="stored"`` fits the ratings that are there, and the model predicts
+the others.
 """
 
 # %%
-# Five hundred people and a hundred films of four genres. A person likes some genres more than others, and has rated one
-# film in seven, more often such that they like. A fifth of the ratings is left out for the test.
+# Five hundred people and a hundred films of four genres. A person likes some genres
+# more than others, and has rated one film in seven, more often such that they like.
+# A fifth of the ratings is left out for the test.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -31,16 +33,25 @@ print(f"{ratings.nnz} ratings to learn from, {test.sum()} to predict")
 # %%
 # The number of components is chosen by ratings that are hidden in turn.
 
-selection = select_layers(NMF(alpha_W=0.01), ratings, entry_weight="stored", sizes=range(1, 9), random_state=0)
+selection = select_layers(
+    NMF(alpha_W=0.01),
+    ratings,
+    entry_weight="stored",
+    sizes=range(1, 9),
+    random_state=0,
+)
 print("components:", selection.best_sizes_[0])
 
 # %%
-# Root mean square errors of the ratings that were left out, in stars. Rounding and mood make ratings vary: the true
-# tastes themselves are not better than the last line. Where absent ratings are taken for zeros, the model learns which
-# films were rated instead of how.
+# Root mean square errors of the ratings that were left out, in stars. Rounding and
+# mood make ratings vary: the true tastes themselves are not better than the last
+# line. Where absent ratings are taken for zeros, the model learns which films were
+# rated instead of how.
 
 model = selection.best_estimator_
-predicted = np.clip(model.inverse_transform(model.transform(ratings, entry_weight="stored")), 1, 5)
+predicted = np.clip(
+    model.inverse_transform(model.transform(ratings, entry_weight="stored")), 1, 5
+)
 zeros = NMF(model.n_components, random_state=0).fit(ratings)
 seen = np.where(ratings.toarray() > 0, ratings.toarray(), np.nan)
 guesses = {
@@ -53,8 +64,9 @@ for name, guess in guesses.items():
     print(f"{name:17} {np.sqrt(np.mean((guess - stars)[test] ** 2)):.2f}")
 
 # %%
-# The model has not seen genres. Yet the films of a genre have similar features: the mean weight of each component
-# over the films that belong mostly to one genre, as shares.
+# The model has not seen genres. Yet the films of a genre have similar features: the
+# mean weight of each component over the films that belong mostly to one genre, as
+# shares.
 
 genre = belongs.argmax(axis=1)
 weights = model.components_ / model.components_.sum(axis=0)
@@ -67,12 +79,12 @@ figure.colorbar(picture, label="mean share")
 plt.show()
 
 # %%
-# What to watch next: the best predictions for one person among the films that they have not rated.
+# What to watch next: the best predictions for one person among the films that they
+# have not rated.
 
 person = likes[:, 2].argmax()  # likes horror most
 unrated = np.flatnonzero(~rated[person])
 best = unrated[predicted[person, unrated].argsort()[::-1][:5]]
 for film in best:
-    print(
-        f"film {film} ({genres[genre[film]]}): {predicted[person, film]:.1f} predicted, {true[person, film]:.1f} true"
-    )
+    print(f"film {film} ({genres[genre[film]]}):", end=" ")
+    print(f"{predicted[person, film]:.1f} predicted, {true[person, film]:.1f} true")

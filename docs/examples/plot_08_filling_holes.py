@@ -2,12 +2,13 @@
 Filling holes
 =============
 
-NaN is an entry that was not observed. The model learns from the others, and says what would stand there.
+NaN is an entry that was not observed. The model learns from the others, and says
+what would stand there.
 """
 
 # %%
-# Half of the pixels are hidden. A picture then has some thirty numbers left for sixteen codes: a little ``alpha_W``
-# keeps codes small that few pixels speak for.
+# Half of the pixels are hidden. A picture then has some thirty numbers left for
+# sixteen codes: a little ``alpha_W`` keeps codes small that few pixels speak for.
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -2,13 +2,14 @@
 Hierarchies and their truth
 ===========================
 
-Does a deep model find the parts and the wholes that its data were made of? Measured data cannot tell, for their true
-features are not known. Here they are.
+Does a deep model find the parts and the wholes that its data were made of? Measured
+data cannot tell, for their true features are not known. Here they are.
 """
 
 # %%
-# ``make_hierarchy`` makes images of wholes, and wholes of rectangular parts. In each image the parts of a whole are
-# stronger or weaker at random. A deep model sees the images alone.
+# ``make_hierarchy`` makes images of wholes, and wholes of rectangular parts. In
+# each image the parts of a whole are stronger or weaker at random. A deep model
+# sees the images alone.
 
 import warnings
 
@@ -21,19 +22,28 @@ from deepnmf.datasets import make_hierarchy
 from deepnmf.metrics import matched_cosine
 
 SIZES = (24, 6)
-truth = make_hierarchy(n_samples=1000, layer_sizes=SIZES, variation=0.5, random_state=0)
+truth = make_hierarchy(
+    n_samples=1000, layer_sizes=SIZES, variation=0.5, random_state=0
+)
 
 # %%
-# Two models of the true sizes, with default settings. Both explain most of the data.
+# Two models of the true sizes, with default settings. Both explain most of the
+# data.
 
-warnings.simplefilter("ignore", HierarchyWarning)  # the pictures below show what it says
-models = [model(SIZES, random_state=0).fit(truth.data) for model in (DeepNMF, DeepNSNMF)]
+warnings.simplefilter(
+    "ignore", HierarchyWarning
+)  # the pictures below show what it says
+models = [
+    model(SIZES, random_state=0).fit(truth.data) for model in (DeepNMF, DeepNSNMF)
+]
 for model in models:
-    print(f"{type(model).__name__}: {model.hierarchy_[-1].explained:.1%} explained by the top layer")
+    explained = model.hierarchy_[-1].explained
+    print(f"{type(model).__name__}: {explained:.1%} explained by the top layer")
 
 # %%
-# Features come in no order. Each true feature is shown with the one that it is matched with, so that the sum of the
-# cosines is largest. The titles have their mean.
+# Features come in no order. Each true feature is shown with the one that it is
+# matched with, so that the sum of the cosines is largest. The titles have their
+# mean.
 
 
 def matched(found, true):
@@ -48,10 +58,17 @@ def draw(layer, n_shown, title):
     named = [(f"planted {title}", true)]
     for model in models:
         cosine = matched_cosine(model.features_[layer], true)
-        named.append((f"{type(model).__name__}: mean cosine {cosine:.2f}", matched(model.features_[layer], true)))
+        named.append(
+            (
+                f"{type(model).__name__}: mean cosine {cosine:.2f}",
+                matched(model.features_[layer], true),
+            )
+        )
     for panel, (name, features) in zip(panels, named, strict=True):
         panel.suptitle(name, fontsize=10)
-        for axes, feature in zip(panel.subplots(1, n_shown), features, strict=False):
+        for axes, feature in zip(
+            panel.subplots(1, n_shown), features, strict=False
+        ):
             axes.imshow(feature.reshape(truth.image_shape), cmap="gray_r", vmin=0)
             axes.set(xticks=[], yticks=[])
     plt.show()
@@ -60,13 +77,14 @@ def draw(layer, n_shown, title):
 draw(layer=0, n_shown=8, title="parts (8 of 24)")
 
 # %%
-# The parts are the difference: where only the top layer has to explain the data, nothing keeps the layer below at
-# the parts that vary on their own.
+# The parts are the difference: where only the top layer has to explain the data,
+# nothing keeps the layer below at the parts that vary on their own.
 
 draw(layer=1, n_shown=6, title="wholes")
 
 # %%
-# A whole that is found is still a whole only if it is made of the right parts. The weights of the parts in each whole:
+# A whole that is found is still a whole only if it is made of the right parts. The
+# weights of the parts in each whole:
 
 figure, axes = plt.subplots(1, 3, figsize=(8, 2.6), layout="constrained")
 factors = {"planted": truth.factors[1]}
@@ -75,6 +93,8 @@ for model in models:
     parts = linear_sum_assignment(-truth.features[0] @ model.features_[0].T)[1]
     factors[type(model).__name__] = model.factors_[1][np.ix_(wholes, parts)]
 for panel, (name, Z) in zip(axes, factors.items(), strict=True):
-    panel.imshow(Z / Z.max(axis=1, keepdims=True), cmap="gray_r", vmin=0, aspect="auto")
+    panel.imshow(
+        Z / Z.max(axis=1, keepdims=True), cmap="gray_r", vmin=0, aspect="auto"
+    )
     panel.set(title=name, xlabel="part", ylabel="whole")
 plt.show()

@@ -2,12 +2,13 @@
 Choosing the layers
 ===================
 
-``select_layers`` finds how many features the data support, and how many layers: models predict entries that they have
-not seen. No labels are needed.
+``select_layers`` finds how many features the data support, and how many layers:
+models predict entries that they have not seen. No labels are needed.
 """
 
 # %%
-# Images that are made of twelve parts, which four wholes combine. The search does not know these numbers.
+# Images that are made of twelve parts, which four wholes combine. The search does
+# not know these numbers.
 
 import matplotlib.pyplot as plt
 
@@ -19,9 +20,10 @@ selection = select_layers(DeepNMF(), planted.data, random_state=0)
 print("layer sizes:", selection.best_sizes_)
 
 # %%
-# The error at hidden entries falls up to the true size and rises above it. The gray line is the stability of the
-# features between two halves of the data, which is highest at the true size. There is one panel for each search; in
-# the last one, the best size of a third layer is 1, so that there is none.
+# The error at hidden entries falls up to the true size and rises above it. The gray
+# line is the stability of the features between two halves of the data, which is
+# highest at the true size. There is one panel for each search; in the last one, the
+# best size of a third layer is 1, so that there is none.
 
 drawing = selection.plot()
 
@@ -31,14 +33,18 @@ drawing = selection.plot()
 for row in selection.table_:
     if row.layer == 1:
         mark = "<- chosen" if row.size == selection.best_sizes_[0] else ""
-        print(f"{row.size:3} features: error {row.error:.5f}, stability {row.stability:.2f} {mark}")
+        print(f"{row.size:3} features: error {row.error:.5f},", end=" ")
+        print(f"stability {row.stability:.2f} {mark}")
 
 # %%
-# ``best_estimator_`` is the model of these sizes, fitted to all data: its four wholes, and eight of its twelve parts.
+# ``best_estimator_`` is the model of these sizes, fitted to all data: its four
+# wholes, and eight of its twelve parts.
 
 model = selection.best_estimator_
 figure, rows = plt.subplots(2, 8, figsize=(8, 2.2), layout="constrained")
-for axes_row, features, name in zip(rows, model.features_[::-1], ("wholes", "parts"), strict=True):
+for axes_row, features, name in zip(
+    rows, model.features_[::-1], ("wholes", "parts"), strict=True
+):
     axes_row[0].set_ylabel(name)
     for axes, feature in zip(axes_row, features, strict=False):
         axes.imshow(feature.reshape(16, 16), cmap="gray_r", vmin=0)
@@ -48,5 +54,6 @@ for axes_row, features, name in zip(rows, model.features_[::-1], ("wholes", "par
 plt.show()
 
 # %%
-# Measured data have no true sizes, and more samples show more features. :doc:`/choosing_the_layers` says what the
-# search can see and what it cannot, and ``deepnmf choose data.csv`` is the same on the command line.
+# Measured data have no true sizes, and more samples show more features.
+# :doc:`/choosing_the_layers` says what the search can see and what it cannot, and
+# ``deepnmf choose data.csv`` is the same on the command line.

@@ -20,19 +20,23 @@ pipeline = make_pipeline(
     DeepNMF(layer_sizes=(40, 10), tol=1e-3, random_state=0),
     LogisticRegression(max_iter=2000),
 )
-search = GridSearchCV(pipeline, {"deepnmf__output_layer": [0, 1]}, cv=3).fit(X / 16, y)
+search = GridSearchCV(pipeline, {"deepnmf__output_layer": [0, 1]}, cv=3).fit(
+    X / 16, y
+)
 scores = search.cv_results_["mean_test_score"]
 for layer, score in enumerate(scores):
     print(f"layer {layer}: accuracy {score:.3f}")
 
 # %%
-# Forty parts say more about the digit than ten wholes, which leave out what varies within a digit. The bars show the
-# accuracy in each of the three folds.
+# Forty parts say more about the digit than ten wholes, which leave out what varies
+# within a digit. The bars show the accuracy in each of the three folds.
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-folds = np.array([search.cv_results_[f"split{fold}_test_score"] for fold in range(3)])
+folds = np.array(
+    [search.cv_results_[f"split{fold}_test_score"] for fold in range(3)]
+)
 figure, axes = plt.subplots(figsize=(5, 2.5), layout="constrained")
 for fold, accuracies in enumerate(folds):
     axes.barh(np.arange(2) + 0.25 * (fold - 1), accuracies, height=0.22, color="C0")

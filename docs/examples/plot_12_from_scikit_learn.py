@@ -26,7 +26,12 @@ import matplotlib.pyplot as plt
 
 figure, axes = plt.subplots(layout="constrained")
 axes.plot(range(1, ours.n_iter_ + 1), ours.loss_curve_)
-axes.axhline(theirs.reconstruction_err_**2 / 2, color="grey", linestyle="--", label="where scikit-learn's ends")
+axes.axhline(
+    theirs.reconstruction_err_**2 / 2,
+    color="grey",
+    linestyle="--",
+    label="where scikit-learn's ends",
+)
 axes.set(xlabel="sweep", ylabel="½‖X - WH‖²", xscale="log")
 axes.legend(frameon=False)
 plt.show()

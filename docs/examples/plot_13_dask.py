@@ -2,11 +2,13 @@
 Data on a dask cluster
 ======================
 
-The rows of a dask array are fitted where they are. Factors go to the workers, and sums over rows come back.
+The rows of a dask array are fitted where they are. Factors go to the workers, and
+sums over rows come back.
 """
 
 # %%
-# A cluster of two workers on this machine. For another one, ``Client("address")`` is all that changes.
+# A cluster of two workers on this machine. For another one, ``Client("address")``
+# is all that changes.
 
 import dask.array as da
 import numpy as np
@@ -14,11 +16,14 @@ from distributed import Client, LocalCluster
 
 from deepnmf import NMF
 
-cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None)
+cluster = LocalCluster(
+    n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+)
 client = Client(cluster)
 
 # %%
-# 20 000 rows in ten chunks, each of which is made on a worker. They never come together.
+# 20 000 rows in ten chunks, each of which is made on a worker. They never come
+# together.
 
 rng = np.random.default_rng(0)
 features = rng.gamma(0.3, 1, (8, 100))
@@ -31,18 +36,23 @@ def chunk(block_info=None):
     return codes @ features + 0.1 * rng.random((2000, 100))
 
 
-X = da.map_blocks(chunk, chunks=((2000,) * 10, (100,)), dtype=float, meta=np.empty((0, 0))).persist()
+X = da.map_blocks(
+    chunk, chunks=((2000,) * 10, (100,)), dtype=float, meta=np.empty((0, 0))
+).persist()
 print(X)
 
 # %%
-# The call is the same as for an array in memory. The model is the same up to the tolerance of the fit.
+# The call is the same as for an array in memory. The model is the same up to the
+# tolerance of the fit.
 
 model = NMF(8, random_state=0).fit(X)
 local = NMF(8, random_state=0).fit(X.compute())
-print(f"explained: {model.score(X):.4f} on the cluster, {local.score(X):.4f} in memory")
+print(f"explained on the cluster: {model.score(X):.4f}")
+print(f"explained in memory:      {local.score(X):.4f}")
 
 # %%
-# Codes are lazy: they are computed on the workers, when they are asked for, and can be written chunk by chunk.
+# Codes are lazy: they are computed on the workers, when they are asked for, and can
+# be written chunk by chunk.
 
 codes = model.transform(X)
 print(codes)
@@ -56,8 +66,12 @@ from scipy.optimize import linear_sum_assignment
 
 true = features / np.linalg.norm(features, axis=1, keepdims=True)
 order = linear_sum_assignment(-true @ model.components_.T)[1]
-figure, panels = plt.subplots(2, 1, figsize=(8, 3.2), layout="constrained", sharex=True)
-for axes, rows, title in zip(panels, (true, model.components_[order]), ("planted", "found"), strict=True):
+figure, panels = plt.subplots(
+    2, 1, figsize=(8, 3.2), layout="constrained", sharex=True
+)
+for axes, rows, title in zip(
+    panels, (true, model.components_[order]), ("planted", "found"), strict=True
+):
     axes.imshow(rows, aspect="auto", cmap="gray_r", vmin=0)
     axes.set(ylabel=title, yticks=[])
 panels[1].set_xlabel("column")

@@ -405,9 +405,9 @@ def test_the_keyboard_reaches_every_layer_and_the_map(opened, files, model):
     assert page.evaluate(focused) == whole
     page.locator("canvas.sample-map").focus()
     page.keyboard.press("ArrowRight")
-    told = page.locator("#map [role=status]").inner_text()
+    status = page.locator("#map [role=status]").inner_text()
     page.keyboard.press("Enter")
-    page.locator("#detail h2", has_text=told.split(",")[0].capitalize()).wait_for()
+    page.locator("#detail h2", has_text=status.split(",")[0].capitalize()).wait_for()
 
 
 def test_the_table_is_equal_to_the_drawing(opened, files, model):

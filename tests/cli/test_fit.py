@@ -86,26 +86,26 @@ def test_missing_options_are_chosen_from_the_data_and_reported(tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     np.savez("faces.npz", X=digits()[0], y=digits()[1])
     result = succeeded("fit", "faces.npz", "--no-report")
-    said = " ".join(result.stdout.split())
-    layers = re.search(r"Layers ([\d,]+) predict hidden entries best. Tried: 1, 2, 3, 4,", said)[1]
-    assert f"No --model and no --layers: using deep-nmf with layers {layers}." in said
+    output = " ".join(result.stdout.split())
+    layers = re.search(r"Layers ([\d,]+) predict hidden entries best. Tried: 1, 2, 3, 4,", output)[1]
+    assert f"No --model and no --layers: using deep-nmf with layers {layers}." in output
     model = deepnmf.load(tmp_path / "deepnmf-faces" / "model.safetensors")
     assert ",".join(map(str, model.layer_sizes)) == layers
     result = succeeded("fit", "faces.npz", "--model", "gdnmf", "--set", "max_iter=2", "--no-report", "-o", "gdnmf")
-    said = " ".join(result.stdout.split())
-    assert "GDNMF with these parameters cannot skip hidden entries of X" in said
-    assert "using gdnmf with layers 30,10." in said
+    output = " ".join(result.stdout.split())
+    assert "GDNMF with these parameters cannot skip hidden entries of X" in output
+    assert "using gdnmf with layers 30,10." in output
 
 
-def test_a_search_for_layers_that_was_cut_says_so(tmp_path, monkeypatch):
+def test_a_search_for_layers_that_ended_early_reports_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(model_choice, "ENTRIES_READ", 0)
     monkeypatch.setattr(model_choice, "FEWEST_PASSES", 1)
     np.save("signed.npy", digits()[0] - 0.5)
-    said = " ".join(succeeded("fit", "signed.npy", "--no-report").stdout.split())
-    assert "Tried: 1 features in the first layer" in said
-    assert "The search ended early to save time" in said
-    assert "using deep-semi-nmf with layers 1." in said
+    output = " ".join(succeeded("fit", "signed.npy", "--no-report").stdout.split())
+    assert "Tried: 1 features in the first layer" in output
+    assert "The search ended early to save time" in output
+    assert "using deep-semi-nmf with layers 1." in output
 
 
 @pytest.mark.parametrize("model", [model_choice.command_name(model) for model in MODELS])

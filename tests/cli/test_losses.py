@@ -134,7 +134,7 @@ def test_compare_applies_the_loss_to_the_models_that_have_it(tmp_path, counted):
 # ------------------------------------------------------------------------------------ advice for counts
 
 
-def test_counts_are_said_to_suit_kullback_leibler_once(tmp_path, counted):
+def test_kullback_leibler_is_suggested_once_for_counts(tmp_path, counted):
     for number, model in enumerate(WITH_LOSS):
         result = succeeded("fit", counted, *few(model), "-o", tmp_path / f"{number}")
         assert result.stdout.count(COUNTS) == 1

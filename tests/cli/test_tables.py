@@ -1,4 +1,4 @@
-"""Tables on the command line: units, labels of several attributes, and what is said of the columns."""
+"""Tables on the command line: units, labels of several attributes, and messages about the columns."""
 
 import json
 
@@ -50,7 +50,7 @@ def test_labels_of_several_columns_reach_models_of_several_attributes(wine, tmp_
     np.testing.assert_allclose(found.components_, expected.components_, rtol=1e-6)
 
 
-def test_words_are_truth_values_of_parameters_and_names_have_any_case(wine, tmp_path):
+def test_words_are_booleans_of_parameters_and_names_have_any_case(wine, tmp_path):
     options = ("--model", "Deep_NMF", "--layers", "4,2", "--set", "warm_start=false", *FEW)
     succeeded("fit", wine, "--labels", "target", *options, "-o", tmp_path / "out")
     settings = json.loads((tmp_path / "out" / "settings.json").read_text())

@@ -67,7 +67,7 @@ def test_lower_codes_of_the_chain_have_unit_root_mean_square():
     assert rms(model.codes_[-1] @ model.factors_[1]) == pytest.approx(np.ones(8))
 
 
-def test_a_warm_start_and_a_batch_go_on_from_scaled_codes():
+def test_a_warm_start_and_a_batch_continue_from_scaled_codes():
     X = data(noise=0.3)
     _, model = both(SemiNMF(4, warm_start=True, random_state=0), X)
     before = model.loss_curve_[-1]

@@ -92,7 +92,7 @@ def test_parts_of_data_that_are_mostly_noise_follow_the_data():
     assert explained(model.features_[0], X) > explained(alone.components_, X) - 0.005
 
 
-def test_wholes_count_where_there_is_next_to_no_noise():
+def test_wholes_have_an_effect_on_data_with_almost_no_noise():
     truth = make_hierarchy(300, (16, 4), image_shape=(16, 16), variation=0.2, noise_level=0.005, random_state=0)
     model = DeepNMF((16, 4), random_state=0).fit(truth.data)
     assert matched_cosine(model.features_[0], truth.features[0]) > 0.96
@@ -125,7 +125,7 @@ def test_the_loss_is_the_one_that_is_written_out_and_never_rises(loss, sizes, la
 
 @pytest.mark.filterwarnings("ignore:Maximum number of iterations")
 @every_loss
-def test_the_weights_of_layers_are_relative_to_what_they_cost_after_the_pre_training(loss):
+def test_layer_weights_are_relative_to_the_losses_after_the_pretraining(loss):
     X = counts()
     light, heavy = (
         DeepNMF((8, 4), layer_weights=weights, beta_loss=loss, max_iter=1, random_state=0).fit(X)
@@ -150,7 +150,7 @@ def test_codes_of_a_row_are_the_best_ones_of_all_layers_together(loss, sizes, la
 
 
 @every_loss
-def test_a_row_has_the_same_codes_beside_any_others_and_nearly_those_of_the_fit(loss):
+def test_codes_of_a_row_do_not_depend_on_other_rows_and_are_close_to_those_of_the_fit(loss):
     X = counts()
     model = DeepNMF((8, 4), beta_loss=loss, max_iter=1000, tol=1e-7, random_state=0).fit(X)
     together = model.transform(X)
@@ -217,7 +217,7 @@ def test_rows_of_given_sums_that_have_carried_counts_are_optimal_under_weights()
 
 
 @every_loss
-def test_a_saved_model_goes_on_where_it_was(loss, tmp_path):
+def test_a_saved_model_continues_where_it_stopped(loss, tmp_path):
     X, between = data(), ("kullback-leibler", "frobenius")
     model = DeepNMF((8, 4, 2), beta_loss=loss, layer_loss=between, random_state=0).fit(X)
     model.partial_fit(X[:30])

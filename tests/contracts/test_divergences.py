@@ -123,7 +123,7 @@ def test_a_divergence_scales_by_its_degree(beta):
     assert loss.value(4 * X, 4 * Y) == pytest.approx(4**loss.degree * loss.value(X, Y))
 
 
-def test_zeros_of_counts_count_through_the_model_alone():
+def test_zeros_of_counts_contribute_only_through_the_model():
     assert Divergence(1.0).value(np.zeros(3), np.array([0.0, 1.0, 2.0])) == 3.0
     at_epsilon = Divergence(1.0).value(np.ones(1), np.zeros(1))
     assert at_epsilon == pytest.approx(-np.log(EPSILON) - 1, rel=1e-5)
@@ -475,7 +475,7 @@ class CountingEngine(RowsInMemory):
 
 @pytest.mark.parametrize("depth", SIZES)
 @pytest.mark.parametrize("beta", [1.0, 0.5])
-def test_a_sweep_over_rows_alone_is_one_pass_for_counts_and_one_a_layer_for_others(beta, depth):
+def test_a_sweep_over_rows_is_one_pass_for_counts_and_one_per_layer_for_other_losses(beta, depth):
     X = counts()
     codes, factors = start(X, SIZES[depth])
     with Workers() as workers:

@@ -41,7 +41,7 @@ def on_layer(layer, targets):
 
 
 @guided_models
-def test_a_weight_of_zero_is_no_guide_to_the_bit(model):
+def test_a_guide_of_weight_zero_changes_no_bit(model):
     plain, found = clone(model).fit(data()), clone(model).fit(data(), guide=TARGETS, guide_weight=0)
     assert all(np.array_equal(Z, other) for Z, other in zip(plain.factors_, found.factors_, strict=True))
 

@@ -131,7 +131,7 @@ def test_features_that_select_are_copies_and_features_that_combine_are_made_of_p
 
 
 @pytest.mark.parametrize("penalty", ["L", "R", "RL1", "RL2"])
-def test_features_next_to_nothing_leave_finite_numbers(penalty):
+def test_tiny_features_give_finite_numbers(penalty):
     weights = {"feature_penalty": 100.0, "code_penalty": 100.0}
     model = SparseDeepNMF((8, 4), penalty=penalty, **weights, solver="mu", max_iter=100, random_state=0).fit(data())
     for one in model.hierarchy_:

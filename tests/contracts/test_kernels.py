@@ -202,7 +202,7 @@ def test_sums_over_rows_count_each_row_by_its_weight(kernel):
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("order", [1, 2, 3, 5, 8, 31])
 @pytest.mark.parametrize("tol", [0.0, 1e-3])
-def test_descent_gives_a_row_the_same_bits_beside_any_other_rows(order, dtype, tol):
+def test_descent_gives_a_row_the_same_bits_with_any_other_rows(order, dtype, tol):
     H, G, F = quadratic(np.random.default_rng(order), 120, order, dtype)
     together, _ = descend_rows(H, G, F, 30, tol)
     for size in (1, 3, 16, 17, 95, 97):

@@ -195,7 +195,7 @@ def test_codes_with_all_components_fixed_are_those_of_scikit_learn(loss):
     assert np.allclose(found.codes_[0], W, rtol=1e-6, atol=1e-6 * W.max())
 
 
-def test_learned_components_are_not_held_back_by_fixed_ones_that_nothing_has():
+def test_unused_fixed_components_do_not_hinder_learned_ones():
     X, useless = data(), np.zeros((1, 24))
     X[:, -1], useless[0, -1] = 0, 7.0
     found, plain = NMF(7, random_state=0).fit(X, fixed_components=useless), NMF(6, random_state=0).fit(X)
@@ -216,7 +216,7 @@ def test_penalties_skip_fixed_entries():
     assert found.loss_curve_[-1] == pytest.approx(value, rel=1e-6)
 
 
-def test_the_certificate_looks_at_learned_entries_alone():
+def test_the_certificate_includes_learned_entries_only():
     for model in (NMF(6, tol=1e-9, max_iter=3000), NMF(6, tol=1e-9, max_iter=3000, **KL), SemiNMF(6, tol=1e-9)):
         assert model.fit(data(), fixed_components=partly_known()).kkt_residual_ < 1e-3
 
@@ -246,7 +246,7 @@ def test_a_loaded_model_knows_what_was_fixed(model, tmp_path):
 
 
 @pytest.mark.parametrize("model", [NMF(6, random_state=0), DeepNSNMF((8, 4), random_state=0)], ids=name_of)
-def test_a_fit_goes_on_from_its_checkpoint_and_not_with_other_components(model, tmp_path, monkeypatch):
+def test_a_fit_continues_from_its_checkpoint_but_not_with_other_components(model, tmp_path, monkeypatch):
     path, original = tmp_path / "checkpoint", checkpoints.write
     expected = short(model).fit(data(), fixed_components=known())
     written = []

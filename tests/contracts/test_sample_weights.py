@@ -137,7 +137,7 @@ def test_samples_without_weight_have_codes_and_transform_knows_no_weights(model)
     assert model.fit_transform(X, sample_weight=WEIGHTS) == pytest.approx(codes, abs=1e-12)
 
 
-def test_a_weighed_model_is_saved_and_goes_on(tmp_path):
+def test_a_model_with_sample_weights_is_saved_and_continues(tmp_path):
     model = NMF(4, random_state=0, warm_start=True, max_iter=3, tol=0).fit(X, sample_weight=WEIGHTS)
     model.save(tmp_path / "model.safetensors")
     assert np.array_equal(load(tmp_path / "model.safetensors").transform(X), model.transform(X))
@@ -162,7 +162,7 @@ def test_weights_are_routed_to_a_model_that_asks_for_them():
         (np.ma.masked_equal(WEIGHTS, 0), "sample_weight"),
     ],
 )
-def test_weights_that_are_none_are_refused(weights, message):
+def test_invalid_sample_weights_are_refused(weights, message):
     with pytest.raises(ValueError, match=message):
         NMF(4).fit(X, sample_weight=weights)
 

@@ -51,7 +51,7 @@ def test_sweeps_become_exact_where_a_good_fit_leaves_few_digits_of_the_loss():
     assert precisions[-1] == np.float64
 
 
-def test_a_finer_state_goes_on_from_the_same_codes_and_is_measured_anew():
+def test_a_finer_state_continues_from_the_same_codes_and_is_measured_again():
     for number, (descent, rough) in enumerate(sweeps(large(), 10)):
         if number == 9:
             fine = descent.finer(rough)

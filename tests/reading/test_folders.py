@@ -45,7 +45,7 @@ def test_an_unreadable_class_folder_is_named_and_not_skipped(folder, locked):
     assert refusal(folder) == f"{folder / 'dog'} cannot be read: Permission denied."
 
 
-def test_an_unreadable_hidden_folder_is_left_out_like_any_hidden_one(folder, locked):
+def test_an_unreadable_hidden_folder_is_ignored_like_any_hidden_folder(folder, locked):
     (folder / ".cache").mkdir()
     locked(".cache")
     assert read(folder).class_names == ("cat", "dog")

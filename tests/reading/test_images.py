@@ -72,15 +72,15 @@ def test_stored_values_and_gray_levels_in_one_folder_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", ["jpg", "png", "tif", "webp"])
-@pytest.mark.parametrize(("orientation", "turned"), [(1, 0), (3, 2), (6, 3), (8, 1)])
-def test_exif_rotation_is_applied(tmp_path, suffix, orientation, turned):
+@pytest.mark.parametrize(("orientation", "n_quarter_turns"), [(1, 0), (3, 2), (6, 3), (8, 1)])
+def test_exif_rotation_is_applied(tmp_path, suffix, orientation, n_quarter_turns):
     values = np.zeros((8, 24), dtype=np.uint8)
     values[:, :12] = 255
     values[:4, :12] = 80
     exif = Image.Exif()
     exif[0x0112] = orientation
     Image.fromarray(values).save(tmp_path / f"a.{suffix}", exif=exif, lossless=True, quality=100)
-    upright = np.rot90(values, turned)
+    upright = np.rot90(values, n_quarter_turns)
     data = read(tmp_path)
     assert data.image_shape == upright.shape
     np.testing.assert_allclose(data.X[0].reshape(upright.shape), upright / 255, atol=0.05)

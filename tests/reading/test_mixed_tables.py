@@ -79,7 +79,7 @@ def test_several_columns_of_labels_are_several_attributes(messy):
     assert (again.feature_names, again.y.tolist()) == (data.feature_names, data.y.tolist())
 
 
-def test_a_cell_that_is_no_truth_value_is_named(tmp_path, monkeypatch):
+def test_a_cell_that_is_not_a_boolean_is_named(tmp_path, monkeypatch):
     (tmp_path / "t.csv").write_text("a,b\n1,yes\n2,no\n3,maybe\n4,no\n5,yes\n")
     assert read(tmp_path / "t.csv").feature_names == ("a",)
     monkeypatch.setattr(delimited, "SAMPLE_ROWS", 2)
@@ -105,7 +105,7 @@ def table(names, maxima, kind="table"):
         (table(["age", "empty", "income"], [90.0, 0.0, 1e5]), True),
     ],
 )
-def test_units_are_told_by_names_and_maxima(data, expected):
+def test_units_are_recognized_by_names_and_maxima(data, expected):
     assert has_different_units(data) == expected
     scaling = Scaling.for_units(data)
     assert scaling.name == ("columns" if expected else "none")

@@ -83,7 +83,7 @@ def test_results_with_different_measures_make_one_csv_of_rounded_numbers_that_ca
 
 
 @pytest.mark.parametrize(("values", "cell"), [([0.5], "0.5"), ([0.4, 0.6], "0.5"), ([0.4, 0.5, 0.6], "0.5 ± 0.1")])
-def test_a_deviation_is_shown_of_three_runs_at_least(values, cell):
+def test_a_deviation_needs_at_least_three_runs(values, cell):
     rows = [{"accuracy": value} for value in [*values, float("nan")]]
     assert Results(rows).spread("accuracy", digits=1) == cell
 
@@ -117,7 +117,7 @@ def test_a_file_in_place_of_the_folder_is_reported(reproduce, stand_ins, tmp_pat
     (tmp_path / "taken").write_text("mine")
     result = reproduce("dnsnmf-cbcl", "--quick", "--data-home", stand_ins, "--output", tmp_path / "taken")
     assert result.exit_code == 5
-    assert result.output.startswith(f"--output is {tmp_path / 'taken'}, but results cannot be written there: ")
+    assert f"--output is {tmp_path / 'taken'}, but results cannot be written there: " in result.output
 
 
 def test_a_second_run_only_writes_the_page_again(reproduce, stand_ins, tmp_path):

@@ -32,7 +32,7 @@ def table_iii(added):
             yield {"row": title, "setting": setting, "default": int(not gain)} | both
 
 
-def test_no_row_is_won_by_settings_that_were_added_after_a_look(tmp_path):
+def test_no_row_is_won_by_settings_that_were_added_after_seeing_results(tmp_path):
     Results(list(table_iii(added=0.1))).write_csv(tmp_path / "sdnmf-pie.csv")
     page = write_verdicts(EXPERIMENTS.values(), tmp_path).read_text()
     assert "| [sdnmf-pie](sdnmf-pie.md) | 63 | 42 | 0 | 21 | 63 | 42 |" in page
