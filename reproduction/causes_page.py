@@ -113,7 +113,7 @@ def _pair_part(some: Results) -> list[str]:
         head += [f"best accuracy, {grid}", "pairs without a mistake", "probability of ten such draws"]
     return [
         "## Deep nsNMF, Tables I and III: one draw of people, or ten",
-        "Our tables have ten draws of k people for each k. The published numbers are of ten runs on one draw. On ORL at k = 2, the published accuracy and NMI of Deep nsNMF are exactly those of one mistake in 20 faces, and those of NMF and nsNMF nearly those of\n"
+        "Our tables have ten draws of k people for each k. The published numbers seem to be of ten runs on one draw. On ORL at k = 2, the published accuracy and NMI of Deep nsNMF are exactly those of one mistake in 20 faces, and those of NMF and nsNMF nearly those of\n"
         "three: every run made the same mistakes, which ten pairs of people would not give.",
         table(["ORL, k = 2", "accuracy", "NMI"], _one_draw()),
         "On Yale at k = 2 the paper reports ten runs without a mistake. Here is every 15th pair of the 15 people, with the best of all settings and of all restarts of k-means for each pair, both by the labels: the most that the protocol can\n"

@@ -79,7 +79,9 @@ def _by_protocol(results: Results, protocol: str) -> Results:
     return Results([max(rows, key=lambda row: (row["paper_accuracy"], row["paper_nmi"])) for rows in draws.values()])
 
 
-ONE_DRAW = "the published numbers are of ten runs on one draw of people, ours of ten draws ([causes](causes.md))"
+ONE_DRAW = (
+    "the published numbers seem to be of ten runs on one draw of people, ours are of ten draws ([causes](causes.md))"
+)
 
 
 def _without_later_choices(results: Results) -> Results:

@@ -168,11 +168,11 @@ def _comparison(results: Results, protocol: str) -> str:
 
 REASONS = {
     "Deep Semi-NMF": "an NMI near the published one is that of a fit far from its optimum, whose features are nearly random ([causes](causes.md))",
-    "NeNMF": "the row depends on how far the fit has converged ([causes](causes.md))",
-    "PgNMF": "the row depends on how far the fit has converged ([causes](causes.md))",
+    "NeNMF": "these runs were stopped after 40 sweeps; after 200, one split is above the published NMI ([causes](causes.md))",
+    "PgNMF": "these runs were stopped after 40 sweeps; after 200, one split is above the published NMI ([causes](causes.md))",
 }
 BY_WEIGHT = "the paper gives no weights; with smaller ones, which were tried after a look, see the widened grid"
-BY_ROOTS = "roots enlarge small codes, and a fit that has converged has other small codes than one that has not ([causes](causes.md)); Square1 is the same fit without roots"
+BY_ROOTS = "the cause is not found; Square1 is the same fit without roots, and above the paper with the smaller weights"
 
 
 def _reason(title: str) -> str:
