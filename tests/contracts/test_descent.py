@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.decomposition import NMF as ScikitNMF
 
 from catalogue import VARIANTS, beta_of, data, is_linear, name_of
 from deepnmf import GDNMF, NMF, DeepNMF, DeepNMFNetwork, DeepNSNMF, DeepSemiNMF, MultilayerNMF, SparseDeepNMF
@@ -194,3 +195,13 @@ def test_factors_have_unit_rows_below_a_homogeneous_activation(model):
     for Z in fitted(model, data()).factors_:
         norms = np.linalg.norm(Z, axis=1)
         assert np.allclose(norms[norms > 0], 1)
+
+
+def test_fits_of_data_like_text_begin_with_the_iterations_of_scikit_learn():
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((60, 80)) < 0.05, rng.gamma(1, size=(60, 80)), 0)
+    W, H = rng.random((60, 4)), rng.random((4, 80))
+    params = {"init": "custom", "tol": 0, "max_iter": 5}
+    fits = (cls(4, **params) for cls in (NMF, ScikitNMF))
+    ours, theirs = (model.fit(X, W=W.copy(), H=H.copy()) for model in fits)
+    assert ours.reconstruction_err_ == pytest.approx(theirs.reconstruction_err_, rel=1e-9)
