@@ -164,9 +164,11 @@ class RoundedRows(BlockedRows):
         self.n_samples, self.n_features, self.unit = rows.n_samples, rows.n_features, rows.unit
         self.workers, self.row_weights, self.empty = rows.workers, rows.row_weights, rows.empty
         self.measured, self.scatter = rows.measured, rows.scatter
-        self._kept = list(self._rounded()) if is_kept else None
         if rows.one_array is not None:
             self.one_array = rows.one_array.astype(np.float32)
+            self._kept: list[tuple[slice, Block]] | None = [(self._blocks[0], Dense(self.one_array))]
+        else:
+            self._kept = list(self._rounded()) if is_kept else None
 
     @property
     def sqnorm(self) -> float:

@@ -1,10 +1,10 @@
 """The methods of a model as users see them: their availability, their signatures and their documentation."""
 
+import functools
 import inspect
 import re
 import textwrap
 from collections.abc import Callable
-from types import FunctionType
 from typing import Any, TypeVar, cast
 
 from sklearn.utils.metaestimators import available_if
@@ -26,14 +26,15 @@ def without_sample_weight(method: Any) -> Any:
 
     If a value is passed anyway, the model raises its error about sample weights.
     """
-    closure, defaults = method.__closure__, method.__defaults__
-    copy: Any = FunctionType(method.__code__, method.__globals__, method.__name__, defaults, closure)
-    copy.__kwdefaults__, copy.__annotations__ = method.__kwdefaults__, method.__annotations__
-    copy.__qualname__, copy.__module__ = method.__qualname__, method.__module__
+
+    @functools.wraps(method)
+    def copy(*args: Any, **kwargs: Any) -> Any:
+        return method(*args, **kwargs)
+
     copy.__doc__ = re.sub(r"^( *)sample_weight : .*\n(\1 +.*\n)*", "", method.__doc__, flags=re.MULTILINE)
     signature = inspect.signature(method)
     kept = [one for one in signature.parameters.values() if one.name != "sample_weight"]
-    copy.__signature__ = signature.replace(parameters=kept)
+    copy.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]
     return copy
 
 
