@@ -43,6 +43,15 @@ def test_loss_never_rises_in_single_precision(model):
     assert (np.diff(curve) <= 1e-6 * curve[0]).all()
 
 
+@pytest.mark.parametrize("tol", [0, 1e-4])
+def test_sweeps_made_at_once_have_the_bits_of_observed_sweeps(tol):
+    X, model = data(), NMF(4, random_state=0, tol=tol, max_iter=150)
+    at_once, one_by_one = clone(model).fit(X), clone(model).fit(X, on_sweep=lambda sweep, loss: False)
+    assert np.array_equal(at_once.components_, one_by_one.components_)
+    assert np.array_equal(at_once.loss_curve_, one_by_one.loss_curve_)
+    assert at_once.stop_reason_ == one_by_one.stop_reason_
+
+
 @every_variant
 def test_fitted_attributes_agree_with_each_other(model):
     X = data()

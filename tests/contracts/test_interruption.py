@@ -27,7 +27,8 @@ def interrupt_after(calls, monkeypatch):
         return call
 
     monkeypatch.setattr(descent.CodesStep, "__call__", interrupted(descent.CodesStep.__call__))
-    monkeypatch.setattr(small_descent, "sweep_at_once", interrupted(small_descent.sweep_at_once))
+    monkeypatch.setattr(small_descent, "SWEEPS_AT_ONCE", 1)
+    monkeypatch.setattr(small_descent, "sweeps_at_once", interrupted(small_descent.sweeps_at_once))
 
 
 @pytest.mark.parametrize("model", [NMF(4, random_state=0, tol=0), NMF(4, random_state=0, tol=0, solver="mu")], ids=repr)
@@ -193,8 +194,9 @@ def test_a_second_ctrl_c_ends_the_fit_and_leaves_the_model_as_it_was(ctrl_c, mon
 
 
 def test_ctrl_c_after_a_sweep_counts_the_sweep(ctrl_c, monkeypatch):
-    from deepnmf.solvers import loop
+    from deepnmf.solvers import loop, small_descent
 
+    monkeypatch.setattr(small_descent, "SWEEPS_AT_ONCE", 1)
     model = NMF(4, random_state=0, tol=0)
     at_the_end_of(monkeypatch, loop, "_reason_to_stop", ctrl_c, nth=5)
     with pytest.warns(UserWarning, match="Interrupted"):

@@ -11,6 +11,9 @@ from scipy import sparse
 
 from deepnmf.kernels import (
     TWINS,
+    Position,
+    SmallProblem,
+    StoppingRule,
     descend_beta,
     descend_counts,
     descend_dense_counts,
@@ -22,7 +25,7 @@ from deepnmf.kernels import (
     polish_rows,
     quadratic_descent,
     sampled_products,
-    sweep_at_once,
+    sweeps_at_once,
 )
 from deepnmf.kernels.compilation import CompiledLoop
 from deepnmf.kernels.layered_codes import UpperLayers
@@ -120,10 +123,25 @@ def layers_of_counts_arguments(rng, dtype, squared=(False, False)):
     )
 
 
-def whole_sweep_arguments(rng, dtype):
-    X, codes, plain, Z = (rng.random(shape) for shape in ((50, 18), (50, 5), (50, 5), (5, 18)))
-    Z[2] = 0
-    return X.astype(dtype), codes.astype(dtype), plain.astype(dtype), Z, (3, 2), 0.4, 1e-30
+def whole_sweeps_arguments(rng, dtype):
+    X, codes, plain, Z, ahead = (rng.random(shape) for shape in ((50, 18), (50, 5), (50, 5), (5, 18), (5, 18)))
+    Z[2] = ahead[2] = 0
+    problem = SmallProblem(X.astype(dtype), float(np.sum(X**2)), 1e-9, 1e-30, 3, 2)
+    position = Position(
+        codes=codes.astype(dtype),
+        plain_codes=plain.astype(dtype),
+        Z=Z,
+        ahead=ahead,
+        extrapolates=True,
+        loss=np.inf,
+        optimality=np.inf,
+        most_inner=1,
+        n_plain=2,
+        is_exhausted=False,
+        beta=0.5,
+        ceiling=1.0,
+    )
+    return problem, position, StoppingRule(tol=1e-4), np.zeros(40), 0, 0.0
 
 
 ARGUMENTS = {
@@ -136,13 +154,18 @@ ARGUMENTS = {
     polish_rows: polish_arguments,
     first_maxima: maxima_arguments,
     sampled_products: products_arguments,
-    sweep_at_once: whole_sweep_arguments,
+    sweeps_at_once: whole_sweeps_arguments,
     descend_observed: observed_arguments,
 }
 
 
 def copied(arguments):
     return [argument.copy() if isinstance(argument, np.ndarray) else argument for argument in arguments]
+
+
+def flat(results):
+    """The numbers and arrays of nested tuples."""
+    return [part for one in results for part in (flat(one) if isinstance(one, tuple) else [one])]
 
 
 def assert_close(found, expected, dtype):
@@ -161,7 +184,7 @@ def test_a_kernel_and_its_plain_twin_agree(kernel, dtype):
     changed_in_place = [
         pair for pair in zip(given, given_plainly, strict=True) if all(isinstance(one, np.ndarray) for one in pair)
     ]
-    for one, other in [*zip(found, expected, strict=True), *changed_in_place]:
+    for one, other in [*zip(flat(found), flat(expected), strict=True), *changed_in_place]:
         assert_close(one, other, dtype)
 
 

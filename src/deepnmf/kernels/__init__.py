@@ -19,13 +19,14 @@ from deepnmf.kernels.poisson import (
 )
 from deepnmf.kernels.quadratic_descent import descend_rows, descend_rows_plainly
 from deepnmf.kernels.sliding_maxima import first_maxima, first_maxima_plainly
+from deepnmf.kernels.stopping import StoppingRule
 from deepnmf.kernels.stored_entries import (
     descend_observed,
     descend_observed_plainly,
     sampled_products,
     sampled_products_plainly,
 )
-from deepnmf.kernels.whole_sweeps import sweep_at_once, sweep_at_once_plainly
+from deepnmf.kernels.whole_sweeps import Position, SmallProblem, sweeps_at_once, sweeps_at_once_plainly
 
 TWINS: dict[Callable[..., Any], Callable[..., Any]] = {
     descend_beta: descend_beta_plainly,
@@ -38,12 +39,15 @@ TWINS: dict[Callable[..., Any], Callable[..., Any]] = {
     polish_rows: polish_rows_plainly,
     first_maxima: first_maxima_plainly,
     sampled_products: sampled_products_plainly,
-    sweep_at_once: sweep_at_once_plainly,
+    sweeps_at_once: sweeps_at_once_plainly,
 }
 """For each kernel, the plain NumPy function that computes the same."""
 
 __all__ = [
     "TWINS",
+    "Position",
+    "SmallProblem",
+    "StoppingRule",
     "descend_beta",
     "descend_counts",
     "descend_dense_counts",
@@ -54,5 +58,5 @@ __all__ = [
     "first_maxima",
     "polish_rows",
     "sampled_products",
-    "sweep_at_once",
+    "sweeps_at_once",
 ]

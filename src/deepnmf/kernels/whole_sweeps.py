@@ -1,38 +1,87 @@
-"""A whole sweep of NMF in one compiled call, for small data, where calls would cost more than arithmetic."""
+"""Whole sweeps of NMF in one compiled call, for small data, where calls would cost more than arithmetic."""
+
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from deepnmf.arrays import Array
 from deepnmf.kernels.compilation import CompiledLoop, inlined_loop
 from deepnmf.kernels.quadratic_descent import COLUMNS, descend_in_place, descend_rows_plainly
+from deepnmf.kernels.stopping import CONTINUE, StoppingRule, stopping_test
 
 
-def sweep_at_once(
-    X: Array, codes: Array, plain_codes: Array, Z: Array, n_inner: tuple[int, int], beta: float, negligible: float
-) -> tuple[Array, Array, Array, float, float, float, float, float]:
-    """Update codes, extrapolate them, and update the factor from the statistics of the extrapolated ones.
+class SmallProblem(NamedTuple):
+    """The data, and what does not change between sweeps."""
 
-    Codes start from the extrapolated codes of the last sweep, with `n_inner[0]` passes, and so does Z, with
-    `n_inner[1]` passes. Diagonal entries of a Gram matrix below `negligible` times the largest count as zero. Returns
-    the extrapolated codes, the codes before the extrapolation, the factor, <K, ZZᵀ> - 2<M, Z>, and the squared
-    violation and target of codes and of factor.
+    X: Array
+    sqnorm: float  # ‖X‖²
+    rounding: float  # the relative rounding error of a loss
+    negligible: float  # smaller diagonal entries of a Gram matrix, relative to the largest, count as zero
+    most_codes_passes: int
+    most_factor_passes: int
+
+
+class Position(NamedTuple):
+    """The state between two sweeps, see `deepnmf.solvers.descent.State`.
+
+    The next sweep uses `plain_codes` and `ahead` only if it `extrapolates`.
     """
-    return _sweep_at_once(X, codes, plain_codes, Z, *n_inner, beta, negligible)
+
+    codes: Array
+    plain_codes: Array
+    Z: Array
+    ahead: Array
+    extrapolates: bool
+    loss: float
+    optimality: float
+    most_inner: int
+    n_plain: int
+    is_exhausted: bool
+    beta: float
+    ceiling: float
 
 
-def sweep_at_once_plainly(
-    X: Array, codes: Array, plain_codes: Array, Z: Array, n_inner: tuple[int, int], beta: float, negligible: float
-) -> tuple[Array, Array, Array, float, float, float, float, float]:
-    """`sweep_at_once`, one product after the other."""
-    target = X @ Z.T.astype(X.dtype)
-    gram = _without_negligible((Z @ Z.T).astype(X.dtype), negligible)
-    plain, codes_violation = descend_rows_plainly(codes, gram, target, n_inner[0])
-    ahead = np.maximum(plain + X.dtype.type(beta) * (plain - plain_codes), 0)
-    M, K = (ahead.T @ X).astype(np.float64), (ahead.T @ ahead).astype(np.float64)
-    columns, violation = descend_rows_plainly(Z.T, _without_negligible(K, negligible), M.T, n_inner[1])
-    new = columns.T
-    value = np.vdot(K, new @ new.T) - 2 * np.vdot(M, new)
-    return ahead, plain, new, value, codes_violation, np.vdot(target, target), violation, np.vdot(M, M)
+def sweeps_at_once(
+    problem: SmallProblem, position: Position, rule: StoppingRule, losses: Array, n_sweeps: int, first: float
+) -> tuple[Position, int, float]:
+    """Make sweeps until a stopping test holds or `losses`, of which `n_sweeps` are known, is full.
+
+    `first` is the optimality after the very first sweep. Returns the last position, the number of sweeps, and `first`.
+    """
+    return _sweeps_at_once(problem, position, rule, losses, n_sweeps, first)
+
+
+def sweeps_at_once_plainly(
+    problem: SmallProblem, position: Position, rule: StoppingRule, losses: Array, n_sweeps: int, first: float
+) -> tuple[Position, int, float]:
+    """`sweeps_at_once`, one product after the other."""
+    test = CONTINUE
+    while n_sweeps < len(losses) and test == CONTINUE:
+        position = _after.function(problem, position, *_swept_plainly(problem, position))
+        losses[n_sweeps] = position.loss
+        n_sweeps += 1
+        first = position.optimality if n_sweeps == 1 else first
+        test = stopping_test.function(losses, n_sweeps, position.optimality, first, position.is_exhausted, rule)
+    return position, n_sweeps, first
+
+
+def _swept_plainly(problem: SmallProblem, position: Position) -> tuple[Array, Array, Array, float, float]:
+    X, _, _, negligible, *most_passes = problem
+    n_codes_passes, n_factor_passes = (min(most, position.most_inner) for most in most_passes)
+    departure = position.ahead if position.extrapolates else position.Z
+    target = X @ departure.T.astype(X.dtype)
+    gram = _without_negligible((departure @ departure.T).astype(X.dtype), negligible)
+    plain, codes_violation = descend_rows_plainly(position.codes, gram, target, n_codes_passes)
+    beta = X.dtype.type(position.beta if position.extrapolates else 0)
+    codes = np.maximum(plain + beta * (plain - position.plain_codes), 0)
+    M, K = (codes.T @ X).astype(np.float64), (codes.T @ codes).astype(np.float64)
+    columns, violation = descend_rows_plainly(departure.T, _without_negligible(K, negligible), M.T, n_factor_passes)
+    Z = columns.T
+    value = np.vdot(K, Z @ Z.T) - 2 * np.vdot(M, Z)
+    sizes = np.vdot(target, target), np.vdot(M, M)
+    optimality = max(_relative.function(codes_violation, sizes[0]), _relative.function(violation, sizes[1]))
+    return codes, plain, Z, 0.5 * (problem.sqnorm + value), optimality
 
 
 def _without_negligible(gram: Array, negligible: float) -> Array:
@@ -40,40 +89,108 @@ def _without_negligible(gram: Array, negligible: float) -> Array:
     return np.asarray(gram - np.diag(np.where(diagonal < negligible * diagonal.max(), diagonal, 0)))
 
 
-@CompiledLoop
-def _sweep_at_once(X, codes, plain_codes, Z, n_codes_passes, n_factor_passes, beta, negligible):
-    n_rows, order = codes.shape
-    n_features = X.shape[1]
+@partial(CompiledLoop, fastmath={"contract"})  # a loss may be infinite or NaN
+def _sweeps_at_once(problem, position, rule, losses, n_sweeps, first):
+    test = CONTINUE
+    while n_sweeps < len(losses) and test == CONTINUE:
+        codes, plain, Z, loss, optimality = _swept(problem, position)
+        position = _after(problem, position, codes, plain, Z, loss, optimality)
+        losses[n_sweeps] = position.loss
+        n_sweeps += 1
+        first = position.optimality if n_sweeps == 1 else first
+        test = stopping_test(losses, n_sweeps, position.optimality, first, position.is_exhausted, rule)
+    return position, n_sweeps, first
+
+
+@partial(inlined_loop, fastmath={"contract"})
+def _after(problem, position, codes, plain_codes, Z, loss, optimality):
+    """Return the position after a sweep, as `deepnmf.solvers.descent.ChainDescent.advance` does."""
+    before, is_first = position, not np.isfinite(position.loss)
+    scale = problem.sqnorm if is_first else max(problem.sqnorm, before.loss)
+    if not loss <= before.loss + problem.rounding * scale:  # undone
+        beta, ceiling = (before.beta / 1.5, before.beta) if before.extrapolates else (before.beta, before.ceiling)
+        return Position(
+            before.codes,
+            before.plain_codes,
+            before.Z,
+            before.ahead,
+            False,
+            before.loss,
+            before.optimality,
+            before.most_inner + 1,
+            before.n_plain,
+            not before.extrapolates,
+            beta,
+            ceiling,
+        )
+    if before.n_plain > 0:
+        most_inner, n_plain = before.most_inner, before.n_plain - 1
+        return Position(
+            codes,
+            plain_codes,
+            Z,
+            Z,
+            False,
+            loss,
+            optimality,
+            most_inner,
+            n_plain,
+            False,
+            before.beta,
+            before.ceiling,
+        )
+    step = 0.0 if is_first else before.beta
+    ahead = np.maximum(Z + step * (Z - before.Z), 0)
+    beta, ceiling = min(before.ceiling, 1.05 * before.beta), min(1.0, 1.02 * before.ceiling)
+    return Position(
+        codes, plain_codes, Z, ahead, True, loss, optimality, before.most_inner + 1, 0, False, beta, ceiling
+    )
+
+
+@inlined_loop
+def _swept(problem, position):
+    """Update codes, extrapolate them, and update the factor from the statistics of the extrapolated ones."""
+    X, negligible = problem.X, problem.negligible
+    n_codes_passes = min(problem.most_codes_passes, position.most_inner)
+    n_factor_passes = min(problem.most_factor_passes, position.most_inner)
+    Z = (position.ahead if position.extrapolates else position.Z).copy()
+    order, n_features = Z.shape
+    n_rows = len(X)
     features = np.empty((n_features, order), X.dtype)
     for k in range(order):
         for j in range(n_features):
             features[j, k] = Z[k, j]
     target = X @ features
-    target_size = _square(target)
-    plain = codes.copy()
+    plain = position.codes.copy()
     gram = _padded((Z @ Z.T).astype(X.dtype), negligible)
     codes_violation = descend_in_place(
         plain.ravel(), target.ravel(), gram, n_rows, order, order, 1, n_codes_passes, 0.0
     )
-    ahead, step = np.empty_like(plain), X.dtype.type(beta)
+    codes, step = np.empty_like(plain), X.dtype.type(position.beta if position.extrapolates else 0.0)
     for i in range(n_rows):
         for k in range(order):
-            value = plain[i, k] + step * (plain[i, k] - plain_codes[i, k])
-            ahead[i, k] = value if value > 0 else value * 0
-    across = np.ascontiguousarray(ahead.T)
-    M, K = (across @ X).astype(np.float64), (across @ ahead).astype(np.float64)
-    new = Z.copy()
+            value = plain[i, k] + step * (plain[i, k] - position.plain_codes[i, k])
+            codes[i, k] = value if value > 0 else value * 0
+    across = np.ascontiguousarray(codes.T)
+    M, K = (across @ X).astype(np.float64), (across @ codes).astype(np.float64)
     violation = descend_in_place(
-        new.ravel(), M.ravel(), _padded(K, negligible), n_features, order, 1, n_features, n_factor_passes, 0.0
+        Z.ravel(), M.ravel(), _padded(K, negligible), n_features, order, 1, n_features, n_factor_passes, 0.0
     )
-    G = new @ new.T
+    G = Z @ Z.T
     value = 0.0
     for k in range(order):
         for other in range(order):
             value += K[k, other] * G[k, other]
         for j in range(n_features):
-            value -= 2 * M[k, j] * new[k, j]
-    return ahead, plain, new, value, codes_violation, target_size, violation, _square(M)
+            value -= 2 * M[k, j] * Z[k, j]
+    optimality = max(_relative(codes_violation, _square(target)), _relative(violation, _square(M)))
+    return codes, plain, Z, 0.5 * (problem.sqnorm + value), optimality
+
+
+@inlined_loop
+def _relative(violation, size):
+    """√(violation/size); 0 if there is nothing to fit, or if the violation is below 0 by rounding."""
+    return np.sqrt(max(violation, 0.0) / size) if size > 0 else 0.0
 
 
 @inlined_loop

@@ -102,7 +102,8 @@ class BoundChain(BoundProblem):
             return self, *self.weighted(engine, self.layers, codes, chain, run)
         descent = loss.descent(engine, bound.objective, self.solver)
         first = descent.start(codes, chain, refined=start.warm or self.is_pretrained)
-        state, history = loss.settled(descent, *self.tuned(descent.advance, first, run, finer=descent.finer))
+        options = {"finer": descent.finer, "advance_far": descent.advance_far}
+        state, history = loss.settled(descent, *self.tuned(descent.advance, first, run, **options))
         if len(self.sizes) == 1 and self.fills_lowest:  # only codes are unknown
             state = replace(state, codes=bound.solved_codes(engine, state.chain, start))
         return bound, state, history, loss.certificate(descent, state.codes, state.chain)
@@ -116,10 +117,12 @@ class BoundChain(BoundProblem):
         certificate = descent.residual(state.codes, state.chain)
         return replace(state, codes=layers.top(state.codes, state.chain)), history, certificate
 
-    def tuned(self, advance: Any, state: Any, run: Run, **finer: Any) -> tuple[Any, History]:
+    def tuned(self, advance: Any, state: Any, run: Run, **options: Any) -> tuple[Any, History]:
         """Run the sweeps of the fine-tuning."""
         max_iter, tol, drop = self.problem.max_iter, self.problem.tol, self.problem.gradient_drop
-        return minimize(advance, state, max_iter=max_iter, tol=tol, drop=drop, run=run, on_sweep=run.on_sweep, **finer)
+        return minimize(
+            advance, state, max_iter=max_iter, tol=tol, drop=drop, run=run, on_sweep=run.on_sweep, **options
+        )
 
     def begin(self, engine: Engine, start: Start, run: Run) -> tuple[Array, Chain]:
         """Return the start: given factors, and pre-trained factors above them."""

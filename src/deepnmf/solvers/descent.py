@@ -14,6 +14,7 @@ from deepnmf.objective.fixed_entries import FixedEntries
 from deepnmf.objective.gram import left_cost, right_costs
 from deepnmf.objective.quadratic import inner
 from deepnmf.solvers.least_squares import free_factor
+from deepnmf.solvers.loop import Descent
 from deepnmf.solvers.statistics import GradientStep, block_statistics
 from deepnmf.solvers.steps import Moved, Solver
 
@@ -100,7 +101,7 @@ class Sweep(NamedTuple):
 
 
 @dataclass
-class ChainDescent:
+class ChainDescent(Descent[State]):
     """Sweeps of one model on one engine.
 
     A sweep updates the codes block by block in one pass over X, then every factor from the statistics, the lowest
@@ -145,10 +146,6 @@ class ChainDescent:
         if np.isfinite(state.loss):  # the row arrays of the first state belong to the caller
             self._spare = (state.codes,)
         return reached
-
-    def finer(self, state: State) -> State:
-        """Return the state itself, which already has the precision of the data."""
-        return state
 
     @np.errstate(over="ignore", invalid="ignore")
     def _sweep(self, state: State, departure: Chain) -> Sweep:

@@ -9,11 +9,12 @@ from deepnmf.objective import Chain, ElasticNet
 from deepnmf.objective.divergences import FREE, Divergence
 from deepnmf.solvers.coordinate_sweeps import CoordinateSweeps
 from deepnmf.solvers.divergence_state import DivergenceState
+from deepnmf.solvers.loop import Descent
 from deepnmf.solvers.pass_sweeps import PassSweeps
 
 
 @dataclass
-class DivergenceDescent:
+class DivergenceDescent(Descent[DivergenceState]):
     """Sweeps of one nonnegative chain on one engine; the loss never rises.
 
     Parameters
@@ -47,10 +48,6 @@ class DivergenceDescent:
     def start(self, codes: Array, chain: Chain, refined: bool = False) -> DivergenceState:
         """Begin at codes and factors, which are `refined` if they were learned before."""
         return self._sweeps.start(codes, chain, refined)
-
-    def finer(self, state: DivergenceState) -> DivergenceState:
-        """Return the state itself, because all sweeps are in the precision of the data."""
-        return state
 
     def advance(self, state: DivergenceState) -> DivergenceState:
         """Make one sweep."""

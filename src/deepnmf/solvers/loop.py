@@ -4,18 +4,19 @@ import signal
 import threading
 import time
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from deepnmf.arrays import Array
+from deepnmf.kernels.stopping import CONTINUE, DECREASE, OPTIMALITY, StoppingRule, mean_decrease, stopping_test
 from deepnmf.objective import Chain
 from deepnmf.solvers.checkpoints import Checkpoints, Progress
 
-SETTLED = 14  # sweeps before gradients are compared with the first one, because inner steps grow for twelve sweeps
 ROUGH = 2e-5  # of the loss: sweeps with a smaller decrease are made in the precision of the data
-WINDOW = 5  # sweeps over which the decrease is averaged, because a single sweep may be a restart
+REASONS = {CONTINUE: None, OPTIMALITY: "optimality", DECREASE: "decrease"}
 
 INTERRUPTED = "Interrupted: the fit ends with the best factors found so far."
 
@@ -44,20 +45,38 @@ class SweepState(Protocol):
 State = TypeVar("State", bound=SweepState)
 
 
-class Descent(Protocol[State]):
+class AdvanceFar(Protocol[State]):
+    """Many sweeps in one call."""
+
+    def __call__(
+        self, state: State, rule: StoppingRule, losses: list[float], first: float, max_iter: int
+    ) -> tuple[State, float]:
+        """Make sweeps until the rule stops them, or for a limited time, and append their losses.
+
+        `first` is the optimality after the very first sweep, which is returned with the new state.
+        """
+        ...
+
+
+class Descent(ABC, Generic[State]):
     """Sweeps of one objective on one engine."""
 
+    @abstractmethod
     def start(self, codes: Array, chain: Chain, refined: bool = False) -> State:
         """Begin at codes and factors, which are `refined` if they were learned before."""
-        ...
 
+    @abstractmethod
     def advance(self, state: State) -> State:
         """Make one sweep; the loss never rises."""
-        ...
+
+    @property
+    def advance_far(self) -> AdvanceFar[State] | None:
+        """Many sweeps in one call; None if every sweep is several calls anyway."""
+        return None
 
     def finer(self, state: State) -> State:
         """Return the state in the precision of the data; early sweeps may use a lower precision."""
-        ...
+        return state
 
 
 @dataclass(frozen=True)
@@ -151,6 +170,7 @@ def minimize(
     stage: str = "fit",
     on_sweep: OnSweep | None = None,
     finer: Callable[[State], State] = lambda state: state,
+    advance_far: AdvanceFar[State] | None = None,
 ) -> tuple[State, History]:
     """Make sweeps until the objective or the optimality conditions converge.
 
@@ -158,11 +178,13 @@ def minimize(
     of the last sweeps is at most `tol` times the loss, or times `negligible` if the loss is smaller ("decrease"), or
     the relative projected gradient is at most `tol`/100 ("optimality"). tol=0 disables both. The third test is that of
     scikit-learn: after some sweeps, the projected gradient is at most `drop` times the first one ("optimality"). Early
-    sweeps in lower precision become `finer` when they gain little, or when one of the tests would stop them.
+    sweeps in lower precision become `finer` when they gain little, or when one of the tests would stop them. If nobody
+    observes single sweeps, `advance_far` may make many of them at once.
     """
     if run.ended:
         return state, History((), run.ended)
-    checkpoints = run.checkpoints
+    checkpoints, rule = run.checkpoints, StoppingRule(tol, drop, negligible)
+    is_observed = run.verbose > 0 or checkpoints is not None or on_sweep is not None
     number, begun = (0, Progress(state)) if checkpoints is None else checkpoints.enter(state)
     state, losses, first = begun.state, list(begun.losses), begun.first
     reason = begun.reason
@@ -171,16 +193,19 @@ def minimize(
     while reason is None and not run.ended and len(losses) < max_iter:
         try:
             with run.sweeping():
-                state = advance(state)
-                first = first if losses else state.optimality
-                losses.append(state.loss)
+                if advance_far is None or is_observed:
+                    state = advance(state)
+                    first = first if losses else state.optimality
+                    losses.append(state.loss)
+                else:
+                    state, first = advance_far(state, rule, losses, first, max_iter)
                 if run.verbose:
-                    run.show(stage, len(losses), state.loss, _mean_decrease(losses, negligible))
+                    run.show(stage, len(losses), state.loss, _mean_decrease(losses, rule))
                 if on_sweep is not None and on_sweep(len(losses), run.in_data_units(state.loss)):
                     run.ended = "on_sweep"
                 else:
-                    reason = _reason_to_stop(state, losses, tol, drop * first, negligible)
-                    gains_little = reason or _mean_decrease(losses, negligible) <= ROUGH
+                    reason = _reason_to_stop(state, losses, first, rule)
+                    gains_little = reason or _mean_decrease(losses, rule) <= ROUGH
                     if gains_little and (exact := finer(state)) is not state:
                         state, reason = exact, None
                 if checkpoints is not None and reason is None and not run.ended:
@@ -194,21 +219,10 @@ def minimize(
     return state, History(tuple(losses), run.ended or reason)
 
 
-def _reason_to_stop(
-    state: SweepState, losses: list[float], tol: float, least_gradient: float, negligible: float
-) -> str | None:
+def _reason_to_stop(state: SweepState, losses: list[float], first: float, rule: StoppingRule) -> str | None:
     """Return the stop reason; None if the sweeps continue."""
-    limit = max(tol / 100, least_gradient if len(losses) >= SETTLED else 0.0)
-    if limit > 0 and state.optimality <= limit:
-        return "optimality"
-    if tol > 0 and (state.exhausted or (len(losses) > WINDOW and _mean_decrease(losses, negligible) <= tol)):
-        return "decrease"
-    return None
+    return REASONS[stopping_test.function(losses, len(losses), state.optimality, first, state.exhausted, rule)]
 
 
-def _mean_decrease(losses: list[float], negligible: float) -> float:
-    recent = losses[-WINDOW - 1 :]
-    if len(recent) < 2:
-        return float("inf")
-    size = max(abs(recent[-1]), negligible)  # the objective may be negative with a penalty that can be negative
-    return (recent[0] - recent[-1]) / (len(recent) - 1) / size if size > 0 else 0.0
+def _mean_decrease(losses: list[float], rule: StoppingRule) -> float:
+    return float(mean_decrease.function(losses, len(losses), rule.negligible))

@@ -73,6 +73,7 @@ class LayerwisePlan:
             stage=f"layer {number}",
             on_sweep=self.on_sweep,
             finer=descent.finer,
+            advance_far=descent.advance_far,
         )
         state, history = self.loss.settled(descent, state, history)
         return state.codes, state.chain.factors[0], history

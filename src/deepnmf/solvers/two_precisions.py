@@ -11,6 +11,7 @@ import numpy as np
 from deepnmf.arrays import Array
 from deepnmf.objective import Chain
 from deepnmf.solvers.descent import State
+from deepnmf.solvers.loop import AdvanceFar
 from deepnmf.solvers.small_descent import SmallDescent
 
 SINGLE = np.dtype(np.float32)
@@ -39,6 +40,11 @@ class TwoPrecisions(SmallDescent):
         reached = self._rough.advance(state)
         is_close = reached.loss < LEAST_LOSS * 0.5 * self.engine.sqnorm
         return self.finer(reached) if is_close or reached.exhausted else reached
+
+    @property
+    def advance_far(self) -> AdvanceFar[State] | None:
+        """Make many sweeps in one call; None, because the precision is chosen after every sweep."""
+        return None
 
     def finer(self, state: State) -> State:
         """Return the state in the precision of the data; the next sweep does not extrapolate."""
