@@ -17,6 +17,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from catalogue import SMALL, VARIANTS, data, name_of
 from deepnmf import NMF, DeepNMF, DeepSemiNMF, SemiNMF, load
+from deepnmf.engines import sparse_holes
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 FEW = {"max_iter": 3, "tol": 0, "pretrain_max_iter": 3, "pretrain_tol": 0}
@@ -86,20 +87,21 @@ def test_weights_count_as_repetitions_where_the_start_is_sketched():
 
 @pytest.mark.parametrize("form", ["sparse", "holes", "sparsely observed", "entry weights", "file", "dask"])
 @pytest.mark.parametrize("model", FORMS, ids=name_of)
-def test_weights_count_as_repetitions_in_every_form_of_data(model, form, tmp_path):
+def test_weights_count_as_repetitions_in_every_form_of_data(model, form, tmp_path, monkeypatch):
     rng, entries, known = np.random.default_rng(0), X, {}
     if form == "holes":
         entries = np.where(rng.random(X.shape) < 0.2, np.nan, X)
     elif form == "sparsely observed":
-        entries = np.where(rng.random(X.shape) < 0.9, np.nan, X + 0.1)
+        # Rows keep enough entries to decide their codes; with two or three of them the last bits would decide.
+        monkeypatch.setattr(sparse_holes, "SPARSELY_OBSERVED", 1.1)
+        entries = np.where(rng.random(X.shape) < 0.4, np.nan, X + 0.1)
     elif form == "entry weights":
         known = {"entry_weight": rng.uniform(0.1, 1, X.shape)}
     bring = {"sparse": sparse.csr_array, "file": partial(mapped, tmp_path), "dask": in_chunks}.get(form, np.asarray)
     weighed = few_sweeps(model).fit(bring(entries), sample_weight=WEIGHTS, **known)
     other = few_sweeps(model).fit(bring(repeated(entries)), **{name: repeated(known[name]) for name in known})
     weighed.codes_, other.codes_ = ([np.asarray(H) for H in one.codes_] for one in (weighed, other))
-    # Two or three entries a row hardly decide its codes, and rounding grows.
-    assert_same_fit(weighed, other, limit=1e-4 if form == "sparsely observed" else 1e-7)
+    assert_same_fit(weighed, other, limit=1e-7)
 
 
 def mapped(folder, array):
