@@ -7,7 +7,16 @@ from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 
 from catalogue import SMALL, data, explained, name_of
-from deepnmf import NMF, NSNMF, DeepNSNMF, DeepSemiNMF, MultilayerNMF, SemiNMF, SparseDeepNMF
+from deepnmf import (
+    GDNMF,
+    NMF,
+    NSNMF,
+    DeepNSNMF,
+    DeepSemiNMF,
+    MultilayerNMF,
+    SemiNMF,
+    SparseDeepNMF,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 every_model = pytest.mark.parametrize("model", SMALL, ids=name_of)
@@ -224,7 +233,8 @@ def test_data_of_rank_one_are_explained_by_every_model(model, dtype):
     rng = np.random.default_rng(0)
     X = np.outer(rng.random(30), rng.random(12)).astype(dtype)
     model = clone(model).fit(X)
-    assert explained(model, X) > 0.999
+    # GDNMF's graph penalties cost up to .22 % over six draws of X on three processors.
+    assert explained(model, X) > (0.995 if isinstance(model, GDNMF) else 0.999)
     assert all(np.isfinite(Z).all() for Z in model.factors_)
 
 
