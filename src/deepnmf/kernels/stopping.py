@@ -31,8 +31,8 @@ def mean_decrease(losses, n_sweeps, negligible):
 
 
 @partial(inlined_loop, fastmath={"contract"})  # a loss may be infinite
-def stopping_test(losses, n_sweeps, optimality, first_optimality, is_exhausted, rule):
-    """Return the test that ends the sweeps after the last of `n_sweeps` losses, or CONTINUE."""
+def stopping_test(decrease, n_sweeps, optimality, first_optimality, is_exhausted, rule):
+    """Return the test that ends the sweeps, or CONTINUE; `decrease` is their `mean_decrease`."""
     limit = rule.tol / 100
     if n_sweeps >= SETTLED:
         limit = max(limit, rule.drop * first_optimality)
@@ -40,6 +40,6 @@ def stopping_test(losses, n_sweeps, optimality, first_optimality, is_exhausted, 
         return OPTIMALITY
     if rule.tol > 0 and is_exhausted:
         return DECREASE
-    if rule.tol > 0 and n_sweeps > WINDOW and mean_decrease(losses, n_sweeps, rule.negligible) <= rule.tol:
+    if rule.tol > 0 and n_sweeps > WINDOW and decrease <= rule.tol:
         return DECREASE
     return CONTINUE

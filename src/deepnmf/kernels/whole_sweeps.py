@@ -8,7 +8,7 @@ import numpy as np
 from deepnmf.arrays import Array
 from deepnmf.kernels.compilation import CompiledLoop, inlined_loop
 from deepnmf.kernels.quadratic_descent import COLUMNS, descend_in_place, descend_rows_plainly
-from deepnmf.kernels.stopping import CONTINUE, StoppingRule, stopping_test
+from deepnmf.kernels.stopping import CONTINUE, StoppingRule, mean_decrease, stopping_test
 
 
 class SmallProblem(NamedTuple):
@@ -62,7 +62,8 @@ def sweeps_at_once_plainly(
         losses[n_sweeps] = position.loss
         n_sweeps += 1
         first = position.optimality if n_sweeps == 1 else first
-        test = stopping_test.function(losses, n_sweeps, position.optimality, first, position.is_exhausted, rule)
+        decrease = mean_decrease.function(losses, n_sweeps, rule.negligible)
+        test = stopping_test.function(decrease, n_sweeps, position.optimality, first, position.is_exhausted, rule)
     return position, n_sweeps, first
 
 
@@ -98,7 +99,8 @@ def _sweeps_at_once(problem, position, rule, losses, n_sweeps, first):
         losses[n_sweeps] = position.loss
         n_sweeps += 1
         first = position.optimality if n_sweeps == 1 else first
-        test = stopping_test(losses, n_sweeps, position.optimality, first, position.is_exhausted, rule)
+        decrease = mean_decrease(losses, n_sweeps, rule.negligible)
+        test = stopping_test(decrease, n_sweeps, position.optimality, first, position.is_exhausted, rule)
     return position, n_sweeps, first
 
 

@@ -221,7 +221,8 @@ def minimize(
 
 def _reason_to_stop(state: SweepState, losses: list[float], first: float, rule: StoppingRule) -> str | None:
     """Return the stop reason; None if the sweeps continue."""
-    return REASONS[stopping_test.function(losses, len(losses), state.optimality, first, state.exhausted, rule)]
+    decrease = _mean_decrease(losses, rule)
+    return REASONS[stopping_test.function(decrease, len(losses), state.optimality, first, state.exhausted, rule)]
 
 
 def _mean_decrease(losses: list[float], rule: StoppingRule) -> float:
