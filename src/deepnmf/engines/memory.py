@@ -1,7 +1,7 @@
 """Passes over rows in blocks, and rows that are in memory."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -44,7 +44,7 @@ class BlockedRows(Engine):
         self.measured = Sizes(*map(float, self.sweep((), sizes)[1]))
 
     @abstractmethod
-    def _items(self) -> Iterator[tuple[slice, Block]]:
+    def _items(self) -> Iterable[tuple[slice, Block]]:
         """The blocks in order, each with the slice of its rows."""
 
     def sweep(
@@ -143,10 +143,10 @@ class RowsInMemory(BlockedRows):
         means = self._X.averaged(mean, scaled_mean)
         return RowsInMemory(means, self.workers, unit=self.unit, sqnorm=self.sqnorm)
 
-    def _items(self) -> Iterator[tuple[slice, Block]]:
+    def _items(self) -> list[tuple[slice, Block]]:
         if len(self._blocks) == 1:
-            return iter([(self._blocks[0], self._X)])
-        return ((block, self._X.rows(block)) for block in self._blocks)
+            return [(self._blocks[0], self._X)]
+        return [(block, self._X.rows(block)) for block in self._blocks]
 
 
 class RoundedRows(BlockedRows):
@@ -175,8 +175,8 @@ class RoundedRows(BlockedRows):
         """‖X‖² of the rows before rounding."""
         return self._rows.sqnorm
 
-    def _items(self) -> Iterator[tuple[slice, Block]]:
-        return self._rounded() if self._kept is None else iter(self._kept)
+    def _items(self) -> Iterable[tuple[slice, Block]]:
+        return self._rounded() if self._kept is None else self._kept
 
     def _rounded(self) -> Iterator[tuple[slice, Block]]:
         for block, X_b in self._rows._items():

@@ -9,10 +9,11 @@ of their threads: its guard counts only the fits of the thread that forked.
 import os
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from threading import RLock, get_ident
+from itertools import pairwise
+from threading import Event, RLock, get_ident
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -100,37 +101,63 @@ def single_threaded_blas() -> Iterator[None]:
         _guard.release()
 
 
+FEW_ITEMS = 16  # per thread
+
+
 class Workers:
-    """A context with a thread pool, of as many threads as BLAS may use when it is entered."""
+    """A context that computes in as many threads as BLAS may use when it is entered."""
 
     def __enter__(self) -> Self:
         self.width = _guard.acquire()
-        self._pool: ThreadPoolExecutor | None = None
+        self._pools: dict[int, ThreadPoolExecutor] = {}  # by the number of threads
         self._process = os.getpid()
         return self
 
-    def _own_pool(self) -> ThreadPoolExecutor:
-        """The pool; a new one in a process that was forked during the fit, because threads are not inherited."""
-        if self._pool is None or self._process != os.getpid():
-            self._pool = ThreadPoolExecutor(self.width, initializer=_guard.limit_this_thread)
-            self._process = os.getpid()
-        return self._pool
+    def _pool(self, n_threads: int) -> ThreadPoolExecutor:
+        """A pool; a new one in a process that was forked during the fit, because threads are not inherited."""
+        if self._process != os.getpid():
+            self._pools, self._process = {}, os.getpid()
+        if n_threads not in self._pools:
+            self._pools[n_threads] = ThreadPoolExecutor(n_threads, initializer=_guard.limit_this_thread)
+        return self._pools[n_threads]
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            if self._pool is not None and self._process == os.getpid():
-                self._pool.shutdown(wait=True, cancel_futures=True)
+            if self._process == os.getpid():
+                for pool in self._pools.values():
+                    pool.shutdown(wait=True, cancel_futures=True)
         finally:
             _guard.release()
 
     def map(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-        """Yield the results in the order of the items; only a few of them are computed ahead."""
+        """Return the results in the order of the items; of many items, only a few are computed ahead."""
         if self.width == 1:
-            yield from map(function, items)
-            return
-        pool = self._own_pool()
+            return map(function, items)
+        if isinstance(items, Sequence) and len(items) <= FEW_ITEMS * self.width:
+            return self._map_parts(function, items)
+        return self._map_one_by_one(function, items)
+
+    def _map_parts(self, function: Callable[[T], R], items: Sequence[T]) -> Iterator[R]:
+        """Divide the items among the calling thread and helpers, each of which has a part of them in its cache."""
+        edges = [len(items) * part // self.width for part in range(self.width + 1)]
+        own, *others = (items[start:stop] for start, stop in pairwise(edges))
+        pool, stopped = self._pool(self.width - 1), Event()
+
+        def work(part: Sequence[T]) -> list[R]:
+            return [function(item) for item in part if not stopped.is_set()]
+
+        helpers = [pool.submit(work, part) for part in others if part]
+        try:
+            yield from map(function, own)
+            for helper in helpers:
+                yield from helper.result()
+        finally:
+            stopped.set()
+
+    def _map_one_by_one(self, function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+        pool = self._pool(self.width)
         pending: deque[Future[R]] = deque()
         try:
             for item in items:
