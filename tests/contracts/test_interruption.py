@@ -198,7 +198,7 @@ def test_ctrl_c_after_a_sweep_counts_the_sweep(ctrl_c, monkeypatch):
 
     monkeypatch.setattr(small_descent, "SWEEPS_AT_ONCE", 1)
     model = NMF(4, random_state=0, tol=0)
-    at_the_end_of(monkeypatch, loop, "_reason_to_stop", ctrl_c, nth=5)
+    at_the_end_of(monkeypatch, loop, "_reason_to_stop", ctrl_c, nth=9)  # two tests per sweep
     with pytest.warns(UserWarning, match="Interrupted"):
         model.fit(data())
     assert (model.stop_reason_, model.n_iter_) == ("interrupted", 5)

@@ -17,6 +17,7 @@ class SmallProblem(NamedTuple):
     X: Array
     sqnorm: float  # ‖X‖²
     rounding: float  # the relative rounding error of a loss
+    least_loss: float  # smaller losses have too few accurate digits for further sweeps
     negligible: float  # smaller diagonal entries of a Gram matrix, relative to the largest, count as zero
     most_codes_passes: int
     most_factor_passes: int
@@ -68,8 +69,9 @@ def sweeps_at_once_plainly(
 
 
 def _swept_plainly(problem: SmallProblem, position: Position) -> tuple[Array, Array, Array, float, float]:
-    X, _, _, negligible, *most_passes = problem
-    n_codes_passes, n_factor_passes = (min(most, position.most_inner) for most in most_passes)
+    X, negligible = problem.X, problem.negligible
+    n_codes_passes = min(problem.most_codes_passes, position.most_inner)
+    n_factor_passes = min(problem.most_factor_passes, position.most_inner)
     departure = position.ahead if position.extrapolates else position.Z
     target = X @ departure.T.astype(X.dtype)
     gram = _without_negligible((departure @ departure.T).astype(X.dtype), negligible)
@@ -125,6 +127,7 @@ def _after(problem, position, codes, plain_codes, Z, loss, optimality):
             beta,
             ceiling,
         )
+    is_exhausted = loss < problem.least_loss
     if before.n_plain > 0:
         most_inner, n_plain = before.most_inner, before.n_plain - 1
         return Position(
@@ -137,7 +140,7 @@ def _after(problem, position, codes, plain_codes, Z, loss, optimality):
             optimality,
             most_inner,
             n_plain,
-            False,
+            is_exhausted,
             before.beta,
             before.ceiling,
         )
@@ -145,7 +148,7 @@ def _after(problem, position, codes, plain_codes, Z, loss, optimality):
     ahead = np.maximum(Z + step * (Z - before.Z), 0)
     beta, ceiling = min(before.ceiling, 1.05 * before.beta), min(1.0, 1.02 * before.ceiling)
     return Position(
-        codes, plain_codes, Z, ahead, True, loss, optimality, before.most_inner + 1, 0, False, beta, ceiling
+        codes, plain_codes, Z, ahead, True, loss, optimality, before.most_inner + 1, 0, is_exhausted, beta, ceiling
     )
 
 

@@ -53,7 +53,7 @@ class State:
     optimality: float = np.inf
     most_inner: int = 1  # steps on a block in the next sweep
     n_plain: int = 0  # number of the next sweeps with one inner step and without extrapolation
-    exhausted: bool = False  # not even a sweep without extrapolation descends, because of rounding
+    exhausted: bool = False  # no further sweep descends measurably, because of rounding
     plain_codes: Array | None = None  # the codes before the extrapolation; None: the next sweep does not extrapolate
     ahead: Chain | None = None
     momentum: Momentum = Momentum()
@@ -115,6 +115,7 @@ class ChainDescent(Descent[State]):
     objective: Objective
     solver: Solver
     factor_dtype: type[np.floating[Any]] = np.float64  # the precision of steps on factors
+    least_loss: float = 0.0  # smaller losses have too few accurate digits for further sweeps
     _spare: tuple[Array, ...] | None = field(default=None, init=False)  # row arrays that a sweep may write into
 
     def start(self, codes: Array, chain: Chain, refined: bool = False) -> State:
@@ -139,6 +140,7 @@ class ChainDescent(Descent[State]):
             optimality=sweep.optimality,
             most_inner=state.most_inner if state.n_plain else state.most_inner + 1,
             n_plain=max(state.n_plain - 1, 0),
+            exhausted=sweep.loss < self.least_loss,
             momentum=state.momentum,
         )
         if self.solver.extrapolates:

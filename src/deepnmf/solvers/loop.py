@@ -15,7 +15,7 @@ from deepnmf.kernels.stopping import CONTINUE, DECREASE, OPTIMALITY, StoppingRul
 from deepnmf.objective import Chain
 from deepnmf.solvers.checkpoints import Checkpoints, Progress
 
-ROUGH = 2e-5  # of the loss: sweeps with a smaller decrease are made in the precision of the data
+ROUGH = 1e-6  # of the loss: sweeps with a smaller decrease are made in the precision of the data
 REASONS = {CONTINUE: None, OPTIMALITY: "optimality", DECREASE: "decrease"}
 
 INTERRUPTED = "Interrupted: the fit ends with the best factors found so far."
@@ -205,8 +205,8 @@ def minimize(
                     run.ended = "on_sweep"
                 else:
                     reason = _reason_to_stop(state, losses, first, rule)
-                    gains_little = reason or _mean_decrease(losses, rule) <= ROUGH
-                    if gains_little and (exact := finer(state)) is not state:
+                    is_rough_done = _reason_to_stop(state, losses, first, rough_rule(rule))
+                    if is_rough_done and (exact := finer(state)) is not state:
                         state, reason = exact, None
                 if checkpoints is not None and reason is None and not run.ended:
                     checkpoints.keep(number, Progress(state, tuple(losses), first))
@@ -217,6 +217,11 @@ def minimize(
         over = None if run.ended else reason  # an interrupted stage can continue
         checkpoints.keep(number, Progress(state, tuple(losses), first, over), now=True)
     return state, History(tuple(losses), run.ended or reason)
+
+
+def rough_rule(rule: StoppingRule) -> StoppingRule:
+    """The rule that ends early sweeps in lower precision."""
+    return rule._replace(tol=max(rule.tol, ROUGH))
 
 
 def _reason_to_stop(state: SweepState, losses: list[float], first: float, rule: StoppingRule) -> str | None:

@@ -53,7 +53,8 @@ class SmallDescent(ChainDescent):
         self, X: Array, state: State, rule: StoppingRule, losses: list[float], first: float, n_most: int
     ) -> tuple[State, float]:
         passes = inner_steps(*state.chain.factors[0].shape), self._steps_on_factor(state.chain, 0)
-        problem = SmallProblem(X, self.engine.sqnorm, ROUNDING[X.dtype], NEGLIGIBLE_NORM**2, *passes)
+        sqnorm, rounding = self.engine.sqnorm, ROUNDING[X.dtype]
+        problem = SmallProblem(X, sqnorm, rounding, self.least_loss, NEGLIGIBLE_NORM**2, *passes)
         all_losses = np.empty(len(losses) + n_most)
         all_losses[: len(losses)] = losses
         position, n_sweeps, first = sweeps_at_once(problem, position_of(state), rule, all_losses, len(losses), first)
