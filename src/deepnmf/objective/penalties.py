@@ -30,6 +30,11 @@ class CodePenalty:
     gram: Array
     l1: float = 0.0
 
+    @classmethod
+    def none(cls, order: int) -> "CodePenalty":
+        """Return the terms of no penalty, for codes of `order` components."""
+        return cls(np.zeros((order, order)))
+
 
 @dataclass(frozen=True)
 class Known:
@@ -93,7 +98,7 @@ class Penalty(UnresolvedPenalty):
     def on_codes(self, chain: Chain) -> CodePenalty:
         """The terms that it adds to the problem of each row of codes."""
         order = len(chain.factors[-1])
-        return CodePenalty(np.zeros((order, order)))
+        return CodePenalty.none(order)
 
     def on_factor(self, chain: Chain, layer: int, stats: Statistics) -> FactorTerms:
         """The terms that it adds to the problem of a factor; a majorizer if it is not quadratic."""

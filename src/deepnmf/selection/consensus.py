@@ -95,5 +95,5 @@ def best_codes(model: Factorization, features: Array, X: Matrix, entry_weight: A
     data = observed(clone(model), problem, X, entry_weight, reset=True)
     with Workers() as workers:
         engine = rows(problem, data, workers, type(model).__name__)
-        none = CodePenalty(np.zeros((len(features), len(features))))
+        none = CodePenalty.none(len(features))
         return loss.encode(engine, features.astype(engine.dtype), none) * engine.unit

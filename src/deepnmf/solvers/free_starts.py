@@ -32,7 +32,7 @@ def free_start(engine: Engine, rank: int, init: str, rng: np.random.RandomState)
 def _kmeans_start(engine: Engine, rank: int, rng: np.random.RandomState) -> tuple[Array, Array]:
     """Return cluster centers as features, and the best nonnegative codes (Ding, Li & Jordan, 2010)."""
     centers = kmeans_centers(engine, rank, rng)
-    return encode_rows(engine, centers, CodePenalty(np.zeros((rank, rank)))), centers
+    return encode_rows(engine, centers, CodePenalty.none(rank)), centers
 
 
 def _svd_codes(engine: Engine, rank: int, rng: np.random.RandomState) -> Array:

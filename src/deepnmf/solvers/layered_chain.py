@@ -81,7 +81,7 @@ def learned_chain(
     unit: float,
 ) -> LayeredChain:
     """Return the learned chain, without penalties and with features of unit norm."""
-    ones, none = [np.ones(len(Z)) for Z in factors], [CodePenalty(np.zeros((len(Z), len(Z)))) for Z in factors]
+    ones, none = [np.ones(len(Z)) for Z in factors], [CodePenalty.none(len(Z)) for Z in factors]
     return LayeredChain(Chain.of(factors), ones, none, norms, loss, unit=unit, weights=weights, layer_loss=layer_loss)
 
 

@@ -245,7 +245,7 @@ class NonlinearChain(LinearChain):
         if layer == 0:
             return super().best_error(engine, layer)
         decoders, size = [self.layer_decoder(below) for below in range(layer + 1)], len(self.factors[layer])
-        none = CodePenalty(np.zeros((size, size)))
+        none = CodePenalty.none(size)
         encoder = activated_encoder(decoders, self.activation, none, self.chain.nonnegative, self.known_codes(layer))
         return self.residual(engine, self.handed_out(encoder.encode(engine), layer), layer)
 

@@ -78,8 +78,8 @@ class Loss(ABC):
         """Return the error of the best codes without penalties, independent of the scale of the features."""
         sizes = np.abs(features).max(axis=1, initial=0)
         decoder = features / np.where(sizes > 0, sizes, 1)[:, None]  # a penalty may have made them tiny
-        none = CodePenalty(np.zeros((len(decoder), len(decoder))))
-        return self.error(engine, self.encode(engine, decoder, none), decoder)
+        codes = self.encode(engine, decoder, CodePenalty.none(len(decoder)))
+        return self.error(engine, codes, decoder)
 
     @abstractmethod
     def baseline(self, engine: Engine) -> float:

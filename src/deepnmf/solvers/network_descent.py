@@ -117,7 +117,7 @@ def encoded_layers(engine: Engine, factors: Sequence[Array], poolings: Sequence[
     """Yield the codes of each layer with the factors fixed, fitted to the maxima below without feedback."""
     rows = engine
     for layer, Z in enumerate(factors):
-        codes = encode_rows(rows, Z, CodePenalty(np.zeros((len(Z), len(Z)))))
+        codes = encode_rows(rows, Z, CodePenalty.none(len(Z)))
         yield codes
         if layer + 1 < len(factors):
             rows = engine.for_codes(poolings[layer](codes).maxima)

@@ -111,7 +111,7 @@ class LearnedTwoSided:
         decoders = [Z.astype(np.float64) for Z in (self.factors[0], *below.factors[:layer])]
         if layer == 0:
             return FROBENIUS.best_error(engine, decoders[0])
-        none, no_codes = CodePenalty(np.zeros((size, size))), np.empty((0, size))
+        none, no_codes = CodePenalty.none(size), np.empty((0, size))
         encoder = ActivatedEncoder(tuple(decoders), below.activation, none, nonnegative=True, others=no_codes)
         return self.residual(engine, encoder.encode(engine), layer)
 

@@ -113,7 +113,8 @@ class WeightedDescent(ChainDescent):
     def start(self, codes: Array, chain: Chain, refined: bool = False) -> State:
         """Begin at codes of the top layer and factors; the codes of lower layers are computed."""
         lower = [
-            encode_rows(self.engine, chain.decoder(layer), _no_penalty(chain, layer)) for layer in self.layers.own[:-1]
+            encode_rows(self.engine, chain.decoder(layer), CodePenalty.none(len(chain.factors[layer])))
+            for layer in self.layers.own[:-1]
         ]
         (stacked,), _ = self.engine.sweep((*lower, self.engine.as_rows(codes)), side_by_side)
         return super().start(stacked, chain, refined)
@@ -201,8 +202,3 @@ class WeightedStep:
 def side_by_side(X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:  # noqa: ARG001
     """Concatenate the codes of several layers."""
     return (np.hstack(rows),), ()
-
-
-def _no_penalty(chain: Chain, layer: int) -> CodePenalty:
-    order = len(chain.factors[layer])
-    return CodePenalty(np.zeros((order, order)))
