@@ -1,6 +1,6 @@
 """The experiments of the papers, one module each: ``python -m reproduction --list``.
 
-An experiment is a list of trials, which run in any order, and a page made of the rows that they give.
+An experiment has a list of trials, which can run in any order, and a page that is written from their result rows.
 
 Examples
 --------

@@ -32,7 +32,7 @@ FOLDER = Path("docs/reproduction")
 
 
 class ExitCode(IntEnum):
-    """The exit codes, which are those of the command line of deepnmf."""
+    """Exit codes, the same as those of the deepnmf command line."""
 
     USAGE = 2
     UNREADABLE = 3
@@ -41,7 +41,7 @@ class ExitCode(IntEnum):
 
 
 class ProtocolOption(StrEnum):
-    """The protocols, for the command line."""
+    """Protocols that can be chosen on the command line."""
 
     PAPER = "paper"
     BLIND = "blind"
@@ -63,18 +63,19 @@ def command(
     ] = False,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for pages, pictures and results.")] = FOLDER,
     data_home: Annotated[
-        Path | None, typer.Option(help="Folder of the data; by default the environment variable DEEPNMF_DATA.")
+        Path | None, typer.Option(help="Folder of the data sets; defaults to the environment variable DEEPNMF_DATA.")
     ] = None,
     repetitions: Annotated[
         int | None, typer.Option(min=1, help="Number of repetitions, instead of the paper's number.")
     ] = None,
     quick: Annotated[
-        bool, typer.Option(help="Run few trials of the smallest size, as a check that everything works.")
+        bool, typer.Option(help="Run a few trials of the smallest size, to check that everything works.")
     ] = False,
     protocol: Annotated[
         ProtocolOption | None,
         typer.Option(
-            help="Choose settings and restarts by the labels, as in the papers, or without labels; by default both."
+            help="Choose settings and restarts by the labels, as in the papers (paper), or without labels (blind). "
+            "By default, both protocols are run."
         ),
     ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Number of parallel trials; by default one per core.")] = None,
@@ -82,7 +83,7 @@ def command(
 ) -> None:
     """Run the experiments of the papers and write pages with the published numbers beside ours.
 
-    The results of each trial are stored as soon as it ends: an interrupted run is resumed by the same command.
+    The results of each trial are stored as soon as it ends, so the same command resumes an interrupted run.
     """
     data = Data(str(data_home) if data_home else None)
     if list_only:
@@ -122,7 +123,7 @@ def _chosen(names: Sequence[str], run_all: bool, data: Data) -> list[Experiment]
 
 
 def _missing(experiment: Experiment, data: Data) -> str:
-    """The reason why the experiment cannot be run; empty if it can."""
+    """Return the reason why the experiment cannot be run, or an empty string if it can."""
     try:
         for name in experiment.data:
             data[name]
@@ -132,13 +133,14 @@ def _missing(experiment: Experiment, data: Data) -> str:
 
 
 def _estimate(experiments: Sequence[Experiment], output: Path) -> str:
-    """How long the experiments took when their results in the folder were made."""
+    """Return a message on the time that the existing results in the folder took."""
     paths = [output / f"{experiment.name}.csv" for experiment in experiments]
     known = [sum(Results.read_csv(path).column("trial_seconds")) for path in paths if path.exists()]
     counted = f"{len(experiments)} experiment{'' if len(experiments) == 1 else 's'}"
     if not known:
-        return f"{counted}; there are no earlier results in {output} to estimate the time by."
-    return f"{counted}; {len(known)} of them took {sum(known) / 60:.0f} minutes of one core when their results in {output} were made."
+        return f"{counted}; there are no earlier results in {output} from which to estimate the time."
+    minutes = f"{sum(known) / 60:.0f} minutes of one core"
+    return f"{counted}; for {len(known)} of them, computing the results in {output} took {minutes}."
 
 
 def _print_list(experiments: Iterable[Experiment], data: Data) -> None:
@@ -175,7 +177,7 @@ def _reproduce(experiment: Experiment, plan: Plan, data: Data, output: Path, job
 
 
 def _command_line(experiment: Experiment, plan: Plan) -> str:
-    """The command that makes the page."""
+    """Return the command that writes the page."""
     repetitions = [] if plan.repetitions is None else ["--repetitions", str(plan.repetitions)]
     protocol = [] if plan.protocol is None else ["--protocol", plan.protocol]
     quick = ["--quick"] if plan.quick else []
@@ -184,7 +186,7 @@ def _command_line(experiment: Experiment, plan: Plan) -> str:
 
 @contextmanager
 def _progress_bar(name: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar with an estimate of the time left, on a terminal."""
+    """Show a progress bar with an estimate of the remaining time if stderr is a terminal."""
     left = TimeRemainingColumn(elapsed_when_finished=True)
     columns = TextColumn(name), BarColumn(), MofNCompleteColumn(), TextColumn("trials"), TimeElapsedColumn(), left
     console = Console(stderr=True)

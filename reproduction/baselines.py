@@ -1,4 +1,4 @@
-"""What every clustering page shows beside the models: k-means on the data themselves, on PCA, and on whitened PCA."""
+"""Baselines of every clustering page: k-means on the data themselves, on PCA, and on whitened PCA."""
 
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -15,7 +15,7 @@ BASELINES = ("the data", "PCA", "whitened PCA")
 
 @dataclass
 class Baseline:
-    """A transformer with the codes of a model of one layer.
+    """A transformer with the `codes_` of a model that has one layer.
 
     Examples
     --------
@@ -31,17 +31,17 @@ class Baseline:
     codes_: list[Matrix] = field(default_factory=list)
 
     def fit(self, X: Matrix) -> Self:
-        """Keep the codes of the rows."""
+        """Fit the transformer and store the codes of the rows."""
         self.codes_ = [self.transformer.fit_transform(X)]
         return self
 
     def transform(self, X: Matrix) -> Matrix:
-        """The codes of other rows."""
+        """Return the codes of new rows."""
         return self.transformer.transform(X)
 
 
 def baseline(name: str, k: int) -> Baseline:
-    """One of `BASELINES`, with as many components as the models beside it."""
+    """Return one of `BASELINES` by its name; PCA has k components."""
     if name == BASELINES[0]:
         return Baseline(FunctionTransformer(accept_sparse=True))
     return Baseline(PCA(k, whiten=name == BASELINES[2], random_state=0))

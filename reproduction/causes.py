@@ -1,4 +1,4 @@
-"""Why rows of the papers' tables differ from ours: one small experiment for each cause."""
+"""Why some rows of the papers' tables differ from ours: one small experiment for each cause."""
 
 import sys
 from collections.abc import Iterator
@@ -54,7 +54,7 @@ def _run(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
 
 
 def _split(trial: Trial, data: Data, plan: Plan) -> tuple[Array, Array, Array]:
-    """Faces to train on and to test on, as in Table III of Sparse Deep NMF, and the people of the latter."""
+    """Return training faces, test faces and the people of the test faces, as in Table III of Sparse Deep NMF."""
     X, y = unit_samples(data, PIE)
     train, test = divided(y, int(trial["split"]), plan.size(TESTED, 2))
     return X[train], X[test], y[test]
@@ -67,7 +67,7 @@ ITERATIONS = (1, 3)
 
 
 def _published_algorithm() -> Any:
-    """The transcription of the paper's Algorithm 1, which the tests compare the library with."""
+    """Return the module with the paper's Algorithm 1, against which the library is tested."""
     tests = str(Path(__file__).parents[1] / "tests")
     if tests not in sys.path:
         sys.path.insert(0, tests)
@@ -75,7 +75,11 @@ def _published_algorithm() -> Any:
 
 
 def _run_semi(trial: Trial, data: Data, plan: Plan) -> Row:
-    """So many iterations for each layer and for the chain, from a random start; test codes by the pseudo-inverse."""
+    """Return the scores and errors of the published updates from a random initialization.
+
+    Each layer and the fine-tuning have the same number of iterations. The codes of the test faces are computed with the
+    pseudo-inverse of the features.
+    """
     algorithm, sizes = _published_algorithm(), (6, 4) if plan.quick else SIZES
     n_iter, split = int(trial["sweeps"]), int(trial["split"])
     train, test, people = _split(trial, data, plan)
@@ -124,7 +128,7 @@ def _run_baseline(trial: Trial, data: Data, plan: Plan) -> Row:
 
 
 def _run_root(trial: Trial, data: Data, plan: Plan) -> Row:
-    """Square2: k-means on the roots of the codes."""
+    """Return the scores of Square2: k-means on the square roots of the codes."""
     train, test, people = _split(trial, data, plan)
     split, n_iter = int(trial["split"]), plan.size(int(trial["sweeps"]), 1)
     settings = sparse_settings(str(trial["model"]), (6, 4) if plan.quick else SIZES, "root", split, plan)
@@ -136,12 +140,12 @@ def _run_root(trial: Trial, data: Data, plan: Plan) -> Row:
 
 # ---------------------------------------------------------------------------------------------------- pairs of Yale
 
-EVERY = 15  # of the 105 pairs of people: 7 pairs
+EVERY = 15  # every 15th of the 105 pairs of people: 7 pairs
 PAIR_MODELS = (BASELINES[0], "Deep nsNMF")
 
 
 def _run_pair(trial: Trial, data: Data, plan: Plan) -> Row:
-    """The best accuracy of any setting and any restart, by the labels."""
+    """Return the best accuracy of all settings and restarts, chosen by the labels."""
     people = [int(number) for number in str(trial["pair"]).split(", ")]
     rows = np.flatnonzero(np.isin(data[YALE].target, people))
     X, y = data[YALE].data[rows].astype(np.float32), data[YALE].target[rows]

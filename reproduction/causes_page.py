@@ -1,4 +1,4 @@
-"""The page of `causes`: a part for each row of a published table that ours differ from."""
+"""The page of `causes`: one section for each group of published rows from which our results differ."""
 
 import numpy as np
 
@@ -18,11 +18,14 @@ CHAIN_WIDTH, GRAPH_WEIGHT = 200, 1.0
 
 
 def page(results: Results) -> str:
-    """All parts."""
+    """Return the body of the page: an introduction and one section per cause."""
+    splits = len(results.where(cause=SEMI).distinct("split"))
     return "\n\n".join(
         [
-            f"Each part explains rows of a published table that ours differ from ([all rows](verdicts.md)). {len(results.where(cause=SEMI).distinct('split'))} splits of the {SPLITS} of the paper for Deep Semi-NMF, one for the other fits. `paper` takes the restart of k-means that is best by the labels, `blind` the one\n"
-            "with the lowest inertia.",
+            "Each section explains rows of a published table from which our results differ\n"
+            f"([all rows](verdicts.md)). Deep Semi-NMF is fitted on {splits} of the paper's {SPLITS} splits, and the\n"
+            "other models on one. `paper` takes the restart of k-means that is best by the labels, and `blind` takes\n"
+            "the restart with the lowest inertia.",
             *_semi_part(results.where(cause=SEMI)),
             *_sparse_parts(results),
             *_chain_part(results.where(cause=CHAIN)),
@@ -44,8 +47,12 @@ def _semi_part(some: Results) -> list[str]:
     ]
     return [
         "## Sparse Deep NMF, Table III: the row of Deep Semi-NMF",
-        f"Deep Semi-NMF by the published multiplicative updates from a random start, so many iterations for each layer and for the chain, on the splits of the table; the codes of the test faces by the pseudo-inverse of the features. The published\n"
-        f"NMI is {PUBLISHED['Deep Semi-NMF'][0]:.3f}. The error is compared with that of the truncated SVD, the optimum. The fewer the iterations, the more the features are random projections of the faces, which keep what tells people apart.",
+        "Deep Semi-NMF is fitted with the published multiplicative updates from a random initialization, on the\n"
+        "splits of the table. The first column is the number of iterations per layer and of the fine-tuning. The\n"
+        "codes of the test faces are computed with the pseudo-inverse of the features. The published NMI is\n"
+        f"{PUBLISHED['Deep Semi-NMF'][0]:.3f}. The error is compared with that of the truncated SVD, which is the\n"
+        "optimum. The fewer the iterations, the closer the features are to random projections of the faces, which\n"
+        "preserve the differences between people.",
         table(["iterations", "error", "times the optimum", *(f"NMI, `{p}`" for p in some.protocols)], rows),
     ]
 
@@ -53,10 +60,12 @@ def _semi_part(some: Results) -> list[str]:
 def _sparse_parts(results: Results) -> list[str]:
     return [
         "## Sparse Deep NMF, Table III: PgNMF and NeNMF",
-        "NMF by projected and by accelerated gradient, stopped after so many sweeps: how far the paper's runs have converged decides this row.",
+        "NMF with projected gradient (PgNMF) and with accelerated gradient (NeNMF), stopped after the given number of\n"
+        "sweeps (iterations). These rows depend on how far the paper's runs have converged.",
         _sweeps_table(results.where(cause=BASELINE), "{}"),
         "## Sparse Deep NMF, Table III: Square2",
-        "k-means on the roots of the top codes below the root function, after so many sweeps of each stage, with the default weights.",
+        "k-means on the square roots of the top codes of models with the root function and the default weights. Both\n"
+        "pre-training and fine-tuning have the given number of sweeps.",
         _sweeps_table(results.where(cause=ROOT), "{} (Square2)"),
     ]
 
@@ -84,8 +93,10 @@ def _chain_part(some: Results) -> list[str]:
     ]
     return [
         "## Deep Semi-NMF, Table 1: the column of multi-layer NMF",
-        f"‖X - X̂‖_F of multi-layer NMF with layers ({CHAIN_WIDTH}, k), by so many multiplicative updates for each layer from a random start. The second layer factorizes the codes of the first. A first layer that has converged has\n"
-        "sparse codes, which k features describe badly: the errors of [converged layers](dsnmf-errors.md) are much larger than these.",
+        f"‖X - X̂‖_F of multi-layer NMF with layers ({CHAIN_WIDTH}, k), after the given number of sweeps of\n"
+        "multiplicative updates per layer from a random initialization. The second layer factorizes the codes of the\n"
+        "first. The codes of a converged first layer are sparse, and k features approximate them badly: the errors\n"
+        "of [converged layers](dsnmf-errors.md) are much larger than these.",
         table(["k", *(f"{n} sweeps" for n in some.distinct("sweeps")), "paper"], rows),
     ]
 
@@ -95,7 +106,8 @@ def _graph_part(some: Results) -> list[str]:
     rows = [[k, f"{found.mean('error'):.2f}", f"{theirs[int(k)]:.2f}"] for k, found in _by(some, "k")]
     return [
         "## Deep Semi-NMF, Table 1: the column of GNMF",
-        f"The error of GNMF grows with the weight λ of its graph, which the paper does not give. [Table 1](dsnmf-errors.md) has the default, λ = {GNMF().graph_weights:g}; here it is λ = {GRAPH_WEIGHT:g}.",
+        "The error of GNMF grows with the weight λ of its graph, which the paper does not give. Our\n"
+        f"[Table 1](dsnmf-errors.md) has the default, λ = {GNMF().graph_weights:g}; this one has λ = {GRAPH_WEIGHT:g}.",
         table(["k", f"λ = {GRAPH_WEIGHT:g}", "paper"], rows),
     ]
 
@@ -113,17 +125,21 @@ def _pair_part(some: Results) -> list[str]:
         head += [f"best accuracy, {grid}", "pairs without a mistake", "probability of ten such draws"]
     return [
         "## Deep nsNMF, Tables I and III: one draw of people, or ten",
-        "Our tables have ten draws of k people for each k. The published numbers seem to be of ten runs on one draw. On ORL at k = 2, the published accuracy and NMI of Deep nsNMF are exactly those of one mistake in 20 faces, and those of NMF and nsNMF nearly those of\n"
-        "three: every run made the same mistakes, which ten pairs of people would not give.",
+        "Our tables have ten draws of k people for each k. The published numbers seem to come from ten runs on one\n"
+        "draw. On ORL at k = 2, the published accuracy and NMI of Deep nsNMF are exactly those of one mistake in 20\n"
+        "faces, and those of NMF and nsNMF are nearly those of three mistakes. So every run made the same mistakes,\n"
+        "which would not happen with ten different pairs of people.",
         table(["ORL, k = 2", "accuracy", "NMI"], _one_draw()),
-        "On Yale at k = 2 the paper reports ten runs without a mistake. Here is every 15th pair of the 15 people, with the best of all settings and of all restarts of k-means for each pair, both by the labels: the most that the protocol can\n"
-        "reach. The last column of each grid is the probability that ten random pairs are all without a mistake.",
+        "On Yale at k = 2, the paper reports ten runs without a mistake. The next table uses every 15th pair of the\n"
+        "15 people. For each pair, the best of all settings and of all restarts of k-means are chosen by the labels:\n"
+        "no choice of the protocol can give more. The last column of each grid is the probability that ten random\n"
+        "pairs are all clustered without a mistake.",
         table(head, rows),
     ]
 
 
 def _one_draw() -> list[list[object]]:
-    """Published numbers beside those of one and of three mistakes, all in one person."""
+    """Return rows of the published numbers, and of one and three mistakes that all concern one person."""
     theirs = published("orl_32x32")
     rows: list[list[object]] = [
         [f"{model}, published", *(f"{theirs[model, 2][measure]:.2f}" for measure in ("accuracy", "nmi"))]

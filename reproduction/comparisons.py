@@ -11,16 +11,17 @@ __all__ = ["Comparison", "Grid", "Verdict"]
 Grid = Literal["paper", "widened", "blind"]
 
 Verdict = Literal["at or above", "within two standard errors", "below"]
-FEWEST = 3  # runs, for a standard error
+FEWEST = 3  # smallest number of runs for a standard error
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One published number, and one number of ours for each run.
+    """A published number, and our number in each run.
 
-    The runs of `paper` have the settings that were fixed before results were seen, chosen as in the paper. Those of `widened` have a
-    larger grid, where settings were added after a look at results, and those of `blind` no choice by labels. `reason` says
-    why ours are below, and names the experiment that shows it.
+    The runs of `paper` choose among settings that were fixed before results were seen, as the paper does. The runs of
+    `widened` choose from a larger grid, with settings that were added after results were seen. The runs of `blind`
+    choose nothing by labels. `reason` explains why our numbers are below the published one, and names the experiment
+    that shows it.
 
     Examples
     --------
@@ -40,11 +41,11 @@ class Comparison:
 
     @property
     def verdict(self) -> Verdict:
-        """How the runs by the paper's protocol compare with the published number."""
+        """Verdict on the runs by the paper's protocol."""
         return self.of("paper")
 
     def of(self, grid: Grid) -> Verdict:
-        """How the runs of a grid compare with the published number."""
+        """Return the verdict on the runs of a grid."""
         runs = self.runs[grid]
         ahead = (np.mean(runs) - self.published) * (-1 if self.lower_is_better else 1)
         if ahead >= 0:

@@ -1,4 +1,4 @@
-"""What the experiments beyond the papers share: the models that they compare, and the layers of a model."""
+"""Functions that the experiments beyond the papers share: the compared models, and the scores of their layers."""
 
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -42,14 +42,14 @@ RANDOM_STARTS = 5
 
 
 class Layer(NamedTuple):
-    """Features of a layer at unit norm, and the codes of the samples."""
+    """Features of a layer, scaled to unit norm, and the codes of the samples."""
 
     features: Array
     codes: Array
 
 
 def contender(name: str, sizes: Sequence[int], start: str, seed: int, plan: Plan) -> Any:
-    """A model with `sizes` from the data upwards; one of a single layer has the last."""
+    """Return a model with layers of `sizes`, lowest first; a model with a single layer has the last size."""
     common: dict[str, Any] = {"random_state": seed, "max_iter": plan.size(500, 5)}
     common |= {} if start == "default" else {"init": "random"}
     match name:
@@ -66,7 +66,7 @@ def contender(name: str, sizes: Sequence[int], start: str, seed: int, plan: Plan
 
 
 def starts(plan: Plan) -> list[Trial]:
-    """The default start once, which is the same every time, and several random ones."""
+    """Return trials of every model: one with its default initialization (not random), and several with random ones."""
     random = [("random", draw) for draw in (range(1) if plan.quick else plan.repeats(RANDOM_STARTS))]
     return [
         {"model": model, "start": start, "draw": draw}
@@ -75,48 +75,53 @@ def starts(plan: Plan) -> list[Trial]:
 
 
 def baseline_trials(plan: Plan) -> list[Trial]:
-    """k-means on the data, PCA and whitened PCA, as often as there are random starts."""
+    """Return trials of k-means on the data, PCA and whitened PCA, as many as there are random initializations."""
     draws = plan.repeats(RANDOM_STARTS)
     return [{"model": name, "start": "k-means", "draw": draw} for name, draw in product(BASELINES, draws)]
 
 
 def baseline_scores(trial: Trial, X: Matrix, y: Array, k: int, plan: Plan) -> Row:
-    """The clusters that a model of k features is compared with."""
+    """Return the scores of a baseline, for comparison with models that have k features on top."""
     codes = baseline(str(trial["model"]), k).fit(X).codes_[-1]
     return scores(codes, y, int(trial["draw"]), plan.size(RESTARTS, 2)) | {"part": "baseline"}
 
 
 def baseline_table(some: Results, of: str = "") -> str:
-    """Means and deviations over seeds of k-means."""
+    """Return a section with the mean and deviation of each baseline over the seeds of k-means."""
     measures = clustering_measures(some)
     rows = [[name, *map(some.where(model=name).spread, measures.values())] for name in some.distinct("model")]
-    text = "With as many components as the models have on top; mean and standard deviation over seeds of k-means."
+    text = "PCA has as many components as the models have on top. Mean and standard deviation over seeds of k-means."
     return "\n\n".join([f"## k-means without a model{of}", text, table(["k-means on", *measures], rows)])
 
 
 def described_starts(results: Results) -> str:
-    """The initializations, and how many there are."""
+    """Return a description of the initializations and the models."""
     draws = len(results.where(start="random").distinct("draw"))
     return (
-        f"Every model is fitted from its default initialization, which is not random, and from {draws} random ones (mean and standard deviation). Deep NMF is `SparseDeepNMF`\n"
-        "without a penalty. Multilayer NMF is fitted layer by layer, without fine-tuning. Deep nsNMF has its default smoothing. All other parameters have their defaults."
+        f"Every model is fitted from its default initialization, which is not random, and from {draws} random ones\n"
+        "(mean and standard deviation). Deep NMF is `SparseDeepNMF` without a penalty. Multilayer NMF is fitted\n"
+        "layer by layer, without fine-tuning. Deep nsNMF has its default smoothing. All other parameters have their\n"
+        "defaults."
     )
 
 
 def described_protocols(results: Results) -> str:
-    """The protocols where only the restart of k-means is chosen."""
-    chosen = "No settings are compared here: the protocols differ in the restart of k-means only."
-    return f"{described(results)}\n\n{chosen} {described_starts(results)}"
+    """Return a description of the protocols if they choose the restart of k-means only."""
+    chosen = "No settings are compared here: the protocols differ only in the restart of k-means."
+    return f"{described(results)}\n\n{chosen}\n{described_starts(results)}"
 
 
 def clustering_measures(results: Results) -> dict[str, str]:
-    """The measures of k-means by their titles."""
+    """Return the columns with the scores of k-means, by their titles."""
     titles = product(results.protocols, {"accuracy": "accuracy", "NMI": "nmi"}.items())
     return {f"{title}, `{protocol}`": f"{protocol}_{name}" for protocol, (title, name) in titles}
 
 
 def score_rows(some: Results, start: Value, measures: Sequence[str]) -> list[list[Any]]:
-    """A row a layer of every model: its size, the measures, over random starts with their deviation, and the error."""
+    """Return one table row per layer of every model: its size, the measures, and the error of the fit.
+
+    The measures of random initializations have their standard deviation.
+    """
     rows = []
     for model, layer in product(MODELS, some.distinct("layer")):
         if found := some.where(start=start, model=model, layer=layer):
@@ -126,7 +131,7 @@ def score_rows(some: Results, start: Value, measures: Sequence[str]) -> list[lis
 
 
 def layers_of(model: Any, X: Matrix) -> list[Layer]:
-    """Every layer of a fitted model, from the data upwards."""
+    """Return the layers of a fitted model, lowest first."""
     if isinstance(model, decomposition.NMF):
         norms = np.linalg.norm(model.components_, axis=1)
         return [Layer(normalize(model.components_), model.transform(X) * norms)]
@@ -134,13 +139,13 @@ def layers_of(model: Any, X: Matrix) -> list[Layer]:
 
 
 def relative_error(model: Any, X: Matrix) -> float:
-    """‖X - X̂‖ / ‖X‖ of a fit."""
+    """Return ‖X - X̂‖ / ‖X‖ of a fit."""
     norm = sparse.linalg.norm(X) if sparse.issparse(X) else np.linalg.norm(X)
     return float(model.reconstruction_err_ / norm)
 
 
 def layer_scores(model: Any, X: Matrix, y: Array, draw: int, plan: Plan) -> Iterator[Row]:
-    """k-means on the codes of each layer by both protocols, and the strongest features as clusters."""
+    """Yield scores of each layer: k-means on its codes by both protocols, and its strongest features as clusters."""
     for place, layer in enumerate(layers_of(model, X)):
         strongest = layer.codes.argmax(axis=1)
         row: Row = {"layer": place + 1, "size": len(layer.features)}
@@ -150,13 +155,13 @@ def layer_scores(model: Any, X: Matrix, y: Array, draw: int, plan: Plan) -> Iter
 
 
 def top_names(model: Any, layer: int, names: Sequence[str], n: int) -> list[list[str]]:
-    """Names of the inputs that weigh most in each feature."""
+    """Return the names of the inputs with the largest weights in each feature."""
     places = {f"x{place}": str(name) for place, name in enumerate(names)}
     return [[places[name] for name, _ in feature] for feature in model.top_features(layer, n)]
 
 
 def own_names(features: Array, names: Sequence[str], n: int) -> list[list[str]]:
-    """Names of the inputs by which each feature is furthest ahead of all others.
+    """Return the names of the inputs whose weight in a feature exceeds that in all other features the most.
 
     Examples
     --------

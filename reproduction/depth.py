@@ -1,4 +1,4 @@
-"""Does depth help? Deep models with one to four layers and the same top layer, by measures that choose nothing by labels."""
+"""Does depth help? Deep models with one to four layers and the same top layer, compared without choices by labels."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -26,17 +26,17 @@ __all__ = ["EXPERIMENTS", "layer_sizes"]
 
 SEEDS = 5
 DEPTHS = (1, 2, 3, 4)
-WIDER = 4  # times the top layer: the lowest layer
-HIDDEN = 0.1  # of the entries
+WIDER = 4  # ratio of the lowest layer to the top layer
+HIDDEN = 0.1  # share of the entries
 FOLDS = 5
-FEWEST_DOCUMENTS = 10  # that a word occurs in
+FEWEST_DOCUMENTS = 10  # in which a word must occur
 MODELS: dict[str, Any] = {cls.__name__: cls for cls in (MultilayerNMF, DeepNSNMF, SparseDeepNMF, DeepSemiNMF, DeepNMF)}
 PLANTED = {"planted, two levels": 2, "planted, three levels": 3}
 PLANTED_TOP, PLANTED_ROWS = 6, 500
 
 
 class Problem(NamedTuple):
-    """Rows, their labels, the size of the top layer, and the true features of each layer; what is unknown is None."""
+    """Rows, their labels, the size of the top layer, and the true features of each layer; unknown parts are None."""
 
     X: Matrix
     y: Array | None
@@ -45,7 +45,9 @@ class Problem(NamedTuple):
 
 
 def layer_sizes(depth: int, top: int, shape: tuple[int, int]) -> tuple[int, ...]:
-    """Geometric sizes from four times the top layer, but at most half of the rows or columns, down to the top layer.
+    """Return layer sizes in a geometric series down to the top layer.
+
+    The lowest layer has four times the size of the top layer, but at most half of the number of rows or columns.
 
     Examples
     --------
@@ -70,7 +72,7 @@ def _digits(step: int) -> Callable[[Data], Problem]:
 
 
 def _faces(name: str, step: int) -> Callable[[Data], Problem]:
-    """Every so many faces, with the means of 2 x 2 pixels, which makes fits four times faster."""
+    """Return a reader of every `step`-th face, with means of 2 x 2 pixels, which makes fits four times faster."""
 
     def read(data: Data) -> Problem:
         bunch = data[name]
@@ -95,7 +97,7 @@ def _words(name: str, step: int) -> Callable[[Data], Problem]:
 
 
 def _pixels(name: str, step: int) -> Callable[[Data], Problem]:
-    """Spectra; the class of a pixel is the material of which there is most."""
+    """Return a reader of spectra; the class of a pixel is the material with the largest share."""
 
     def read(data: Data) -> Problem:
         bunch = data[name]
@@ -169,21 +171,21 @@ def _run(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
 
 
 def _explained(model: Any, X: Matrix) -> list[float]:
-    """The share of ‖X‖² that each layer explains."""
+    """Return the share of ‖X‖² that each layer explains."""
     if len(model.factors_) == 1:
         return [1 - relative_error(model, X) ** 2]
     return [layer.share_of_squares for layer in model.hierarchy_]
 
 
 def _probe(codes: Array, y: Array, seed: int) -> float:
-    """Accuracy of a linear classifier on rows that it has not seen; the codes were fitted to all rows, without labels."""
+    """Return the accuracy of a linear classifier on held-out rows; the codes were fitted to all rows without labels."""
     probe = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
     return float(cross_val_score(probe, codes, y, cv=folds).mean())
 
 
 def _hidden(fitted: Callable[[Matrix], Any], X: Array, seed: int) -> float:
-    """R² of the top layer on entries that the fit did not see, beyond the column means of those that it saw."""
+    """Return the R² of the top layer on hidden entries, relative to the column means of the observed entries."""
     hidden = np.random.default_rng(seed).random(X.shape) < HIDDEN
     seen = np.where(hidden, np.nan, X)
     model = fitted(seen)
@@ -193,7 +195,7 @@ def _hidden(fitted: Callable[[Matrix], Any], X: Array, seed: int) -> float:
 
 
 def _stability(fitted: Callable[[Matrix], Any], X: Matrix, seed: int) -> float:
-    """The cosine between the top features of fits to two halves of the rows."""
+    """Return the mean cosine between the matched top features of fits to two halves of the rows."""
     order = np.random.default_rng(seed).permutation(X.shape[0])
     halves = order[: len(order) // 2], order[len(order) // 2 :]
     features: Sequence[Array] = [fitted(X[np.sort(half)]).features_[-1] for half in halves]

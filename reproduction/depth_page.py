@@ -1,4 +1,4 @@
-"""The page of `depth`: three sentences that follow from the tables, and the tables."""
+"""The page of `depth`: a verdict of three sentences, computed from the tables, and the tables."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from reproduction.pages import table
 
 __all__ = ["MEASURES", "PARTS", "page"]
 
-NOTABLE = 0.02  # a change that is counted
+NOTABLE = 0.02  # smallest change that is counted as a gain or a loss
 MEASURES = {
     "blind_nmi": "NMI of k-means",
     "blind_accuracy": "accuracy of k-means",
@@ -19,24 +19,30 @@ MEASURES = {
     "stability": "stability",
     "recovery": "recovery of planted wholes",
 }
-PARTS = "parts"  # of planted data; one layer has none
-RULES = """The rule was fixed before the first run. The top layer has as many features as there are classes (planted data: true wholes, 6), the lowest layer four times as many, but at most half
-of the number of rows or columns, and the layers between form a geometric series; one layer is the top layer alone. All parameters have their defaults, and nothing is chosen by labels.
-`MultilayerNMF` and `SparseDeepNMF` of one layer are NMF, `DeepSemiNMF` is Semi-NMF, `DeepNSNMF` is nsNMF with θ = 0.1, and `DeepNMF` is NMF.
+PARTS = "parts"  # recovery of the planted parts; models with one layer have none
+RULES = """The rule for the layer sizes was fixed before the first run. The top layer has as many features as there are
+classes (for planted data, as many as there are true wholes, 6). The lowest layer has four times as many, but at most
+half of the number of rows or columns. The layers between them form a geometric series. A model with one layer has the
+top layer only. All parameters have their defaults, and nothing is chosen by labels. With one layer, `MultilayerNMF`,
+`SparseDeepNMF` and `DeepNMF` are NMF, `DeepSemiNMF` is Semi-NMF, and `DeepNSNMF` is nsNMF with θ = 0.1.
 
-- k-means: the restart with the lowest inertia of 20 on the top codes, with one cluster per class.
-- linear probe: logistic regression on the standardized top codes, mean accuracy of five folds.
-- hidden entries: a tenth of the entries is hidden from the fit, and the top layer predicts them; R² beyond the column means. Dense data only.
-- stability: mean cosine of matched top features of fits to two halves of the rows.
-- recovery: mean cosine of matched top features with the planted wholes, and of the features of the lowest layer with the planted parts. The data have two or three levels of the sizes of this rule.
+- k-means: on the top codes, with one cluster per class; of 20 restarts, the one with the lowest inertia.
+- linear probe: logistic regression on the standardized top codes; mean accuracy over five folds.
+- hidden entries: a tenth of the entries is hidden from the fit, and the top layer predicts them; R² relative to the
+  column means. Dense data only.
+- stability: mean cosine between the matched top features of two fits, each to one half of the rows.
+- recovery: mean cosine between the matched top features and the planted wholes, and between the features of the
+  lowest layer and the planted parts. Planted data are synthetic, with two or three levels of sizes by the same rule.
 
-Mean over seeds, which change the fit, k-means, the folds, the hidden entries, the halves and the planted data. Words are those of at least ten documents, by tf-idf; faces have 16 x 16 pixels, the means of 2 x 2. None of these settings was tuned, and the
-sets were chosen by the time that a fit takes, before any result was seen. The defaults of `DeepNMF` were chosen on planted data of
-other seeds ([decision 20](../decisions/0020-a-hierarchy-that-is-real.md))."""
+All numbers are means over seeds, which change the fit, k-means, the folds, the hidden entries, the halves and the
+planted data. Texts are the tf-idf values of words that occur in at least ten documents. Faces have 16 x 16 pixels, each
+the mean of 2 x 2 pixels. None of these settings was tuned, and the data sets were chosen by the time that a fit takes,
+before any result was seen. The defaults of `DeepNMF` were chosen on planted data with other seeds
+([decision 20](../decisions/0020-a-hierarchy-that-is-real.md))."""
 
 
 def page(results: Results) -> str:
-    """Verdict, rules, mean changes, and a table for each measure."""
+    """Return the body of the page: verdict, rules, mean changes, and a table for each measure."""
     return "\n\n".join(
         [
             "## Verdict",
@@ -44,7 +50,8 @@ def page(results: Results) -> str:
             "## How it was measured",
             RULES,
             "## Change with depth, over all models and data sets",
-            f"Change against one layer of the same model on the same data: the mean, and in how many pairs of model and data set it is above {NOTABLE} or below -{NOTABLE}.",
+            "Change relative to one layer of the same model on the same data: the mean, and the number of pairs of\n"
+            f"model and data set with a change above {NOTABLE} (up) or below -{NOTABLE} (down).",
             _change_table(results),
             *(
                 part
@@ -54,19 +61,19 @@ def page(results: Results) -> str:
             ),
             *_measure_table(results, PARTS, "recovery of planted parts by the lowest layer"),
             "## Share of squares explained by each layer",
-            "The lowest layer first; the first seed.",
+            "Results of the first seed, lowest layer first.",
             _layer_table(results),
         ]
     )
 
 
 def _with(results: Results, measure: str) -> Results:
-    """The rows that have a measure."""
+    """Return the rows that have a measure."""
     return Results([row for row in results.rows if measure in row])
 
 
 def _changes(results: Results, measure: str, depth: Value) -> Array:
-    """The change of the mean against one layer, for every pair of data set and model."""
+    """Return the change of the mean relative to one layer, for every pair of data set and model."""
     some = _with(results, measure)
     pairs = dict.fromkeys((row["data"], row["model"]) for row in some.rows)
     found = []
@@ -125,28 +132,32 @@ def _verdict(results: Results) -> str:
 
 
 def _on_labels(results: Results) -> str:
-    """k-means and the linear probe."""
+    """Return the sentence on k-means and the linear probe."""
     changes = _all_changes(results, "blind_nmi")
     up, down = np.sum(changes > NOTABLE), np.sum(changes < -NOTABLE)
     probes = {m: _all_changes(results.where(model=m), "probe").mean() for m in results.distinct("model")}
     worst = min(probes, key=lambda model: probes[model])
     return (
-        f"Against one layer of the same top size, {_numbered(results)} layers change the NMI of k-means on the top codes by {_mean_changes(results, 'blind_nmi')} on average, {_judged(changes)} "
-        f"({up} of {len(changes)} comparisons gain more than {NOTABLE}, {down} lose more than that), and the accuracy of a linear probe by {_mean_changes(results, 'probe')}, {_judged(_all_changes(results, 'probe'))} "
-        f"(worst for `{worst}`, {probes[worst]:+.3f})."
+        f"Compared with a single layer of the same top size, {_numbered(results)} layers change the NMI of k-means on "
+        f"the top codes by {_mean_changes(results, 'blind_nmi')} on average, {_judged(changes)} ({up} of "
+        f"{len(changes)} comparisons gain more than {NOTABLE}, {down} lose more than that), and the accuracy of a "
+        f"linear probe by {_mean_changes(results, 'probe')}, {_judged(_all_changes(results, 'probe'))} (worst for "
+        f"`{worst}`, {probes[worst]:+.3f})."
     )
 
 
 def _on_data(results: Results) -> str:
-    """What the top layer still says about the data, and whether it is found again."""
+    """Return the sentence on explained squares, hidden entries and stability."""
     return (
-        f"The share of squares that the top layer explains changes by {_mean_changes(results, 'explained')}, {_judged(_all_changes(results, 'explained'))}, R² of hidden entries by {_mean_changes(results, 'hidden')}, "
-        f"{_judged(_all_changes(results, 'hidden'))}, and the stability of its features by {_mean_changes(results, 'stability')}, {_judged(_all_changes(results, 'stability'))}."
+        f"The share of squares that the top layer explains changes by {_mean_changes(results, 'explained')}, "
+        f"{_judged(_all_changes(results, 'explained'))}, the R² of hidden entries by "
+        f"{_mean_changes(results, 'hidden')}, {_judged(_all_changes(results, 'hidden'))}, and the stability of the "
+        f"top features by {_mean_changes(results, 'stability')}, {_judged(_all_changes(results, 'stability'))}."
     )
 
 
 def _on_planted(results: Results) -> str:
-    """Whether the wholes and the parts that were planted are found."""
+    """Return the sentence on the recovery of planted wholes and parts."""
     some, parts = _with(results, "recovery"), _with(results, PARTS)
     ours = some.where(model="DeepNMF")
     chains = [model for model in some.distinct("model") if model != "DeepNMF"]
@@ -154,8 +165,11 @@ def _on_planted(results: Results) -> str:
     found = max(parts.where(model=model, depth=depth).mean(PARTS) for model in chains for depth in _deeper(parts))
     deep = ", ".join(f"{ours.where(depth=depth).mean('recovery'):.3f}" for depth in _deeper(some))
     return (
-        f"On planted hierarchies, the wholes are found with a cosine of {ours.where(depth=1).mean('recovery'):.3f} by one layer of NMF and of {deep} by `DeepNMF` with {_numbered(some)} layers ({best:.3f} by the best published chain "
-        f"at its best depth), and depth adds the parts that these are made of, with a cosine of {parts.where(model='DeepNMF').mean(PARTS):.3f} by `DeepNMF` and of at most {found:.3f} by a published chain."
+        "On planted hierarchies, one layer of NMF recovers the wholes with a cosine of "
+        f"{ours.where(depth=1).mean('recovery'):.3f}, and `DeepNMF` with {_numbered(some)} layers recovers them with "
+        f"{deep} (the best published model at its best depth has {best:.3f}). Deep models also recover the parts of "
+        f"these wholes, `DeepNMF` with a cosine of {parts.where(model='DeepNMF').mean(PARTS):.3f} and the published "
+        f"models with at most {found:.3f}."
     )
 
 
@@ -164,7 +178,7 @@ def _mean_changes(results: Results, measure: str) -> str:
 
 
 def _all_changes(results: Results, measure: str) -> Array:
-    """The changes at all depths beyond the first."""
+    """Return the changes at all depths above one."""
     return np.concatenate([_changes(results, measure, depth) for depth in _deeper(results)])
 
 
@@ -174,7 +188,7 @@ def _numbered(results: Results) -> str:
 
 
 def _judged(changes: Array) -> str:
-    """What changes at all depths say on average."""
+    """Return whether the changes at all depths are a gain or a loss on average."""
     mean = float(changes.mean())
     if abs(mean) < NOTABLE / 2:
         return "neither a gain nor a loss"

@@ -17,17 +17,17 @@ __all__ = ["EXPERIMENTS", "REPETITIONS", "drawn", "few_sweeps", "settings_of"]
 
 REPETITIONS = 10
 DEFAULT = "the defaults"
-WIDE = 100  # components of the first layer; the paper gives none
+WIDE = 100  # components of the first layer; the paper does not give the number
 THETAS = ((0.0, 0.0), (0.1, 0.5), (0.1, 0.9), (0.5, 0.5), (0.5, 0.9), (0.0, 0.9), (0.9, 0.1))
 
 
 def few_sweeps(plan: Plan) -> dict[str, Any]:
-    """What all models share: the pictures are few, and many settings are tried."""
+    """Return the parameters of all models: few sweeps (iterations), because many settings are tried on small data."""
     return {"random_state": 0, "tol": 1e-3, "max_iter": plan.size(60, 3)}
 
 
 def settings_of(model: str, k: int, plan: Plan) -> dict[str, Any]:
-    """The settings of a model that are tried, by name; the first is that of the defaults, with all their sweeps."""
+    """Return the settings of a model to try, by name; the first has all defaults, including the number of sweeps."""
     if model in BASELINES:
         return {DEFAULT: baseline(model, k)}
     common = few_sweeps(plan)
@@ -58,7 +58,7 @@ def _deep_settings(model: str, k: int, given: dict[str, Any], few: dict[str, Any
 
 
 def drawn(bunch: Any, k: int, repetition: int) -> tuple[Array, Array]:
-    """Samples of k classes drawn at random, in random order, and their labels."""
+    """Return the samples of k classes that are drawn at random, in random order, and their labels."""
     rng = np.random.default_rng([k, repetition])
     classes = rng.choice(np.unique(bunch.target), k, replace=False)
     rows = rng.permutation(np.flatnonzero(np.isin(bunch.target, classes)))
@@ -74,7 +74,7 @@ def _table_trials(plan: Plan) -> list[Trial]:
 
 
 def _run_table(name: str, trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
-    """One draw of classes: every setting of one model, each scored by both protocols."""
+    """Yield the scores of every setting of one model by both protocols, for one draw of classes."""
     k, repetition = int(trial["k"]), int(trial["repetition"])
     X, y = drawn(data[name], k, repetition)
     settings = settings_of(str(trial["model"]), k, plan)

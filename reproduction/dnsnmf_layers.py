@@ -64,9 +64,12 @@ def _depth_page(results: Results) -> str:
     head += [cell for p in results.protocols for cell in (f"accuracy, `{p}`", f"smoothing, `{p}`")]
     return "\n\n".join(
         [
-            f"Ten classes drawn at random, {len(results.distinct('repetition'))} draws, ten components on top, 1 to 5 layers. `paper`: the best of 20 restarts of\n"
-            "k-means and the smoothing that is best on average, both by the labels; `blind`: the restart with the lowest inertia and the\n"
-            "default smoothing. k-means on the data, PCA and whitened PCA of ten components, and `DeepNMF` are not in the paper. The paper plots the curve and gives no numbers: its accuracy grows up to three layers and then stays the same.",
+            f"Ten classes are drawn at random, {len(results.distinct('repetition'))} times. Models have ten\n"
+            "components on top and 1 to 5 layers. `paper`: the best of 20 restarts of k-means and the smoothing that\n"
+            "is best on average, both chosen by the labels; `blind`: the restart with the lowest inertia and the\n"
+            "default smoothing. The baselines (k-means on the data, PCA and whitened PCA with ten components) and\n"
+            "`DeepNMF` are not in the paper. The paper plots the curve and gives no numbers: its accuracy grows up\n"
+            "to three layers and then stays the same.",
             table(head, rows),
         ]
     )
@@ -114,9 +117,10 @@ def _cbcl_page(results: Results) -> str:
     ]
     return "\n\n".join(
         [
-            "2429 faces of 19 x 19 pixels, grey values from 0 to 1, three layers. Sparseness is Hoyer's measure of each row, averaged. The\n"
-            "paper shows pictures only: pixels, then edges, then parts of faces for Deep nsNMF, no parts for Deep Semi-NMF, and\n"
-            "sparser codes for Deep nsNMF.",
+            "Models with three layers are fitted to 2429 faces of 19 x 19 pixels, with gray values from 0 to 1.\n"
+            "Sparseness is Hoyer's measure, averaged over the rows. The paper shows pictures only. According to\n"
+            "these, the features of Deep nsNMF are pixels, then edges, then parts of faces; Deep Semi-NMF finds no\n"
+            "parts; and Deep nsNMF has the sparser codes.",
             table(head, rows),
         ]
     )

@@ -1,4 +1,4 @@
-"""Deep nsNMF: the pages of Tables I to III, ours beside the published numbers."""
+"""Deep nsNMF: the pages of Tables I to III, with our numbers beside the published ones."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -19,8 +19,8 @@ __all__ = ["CLUSTERS", "CODES", "INPUTS", "MODELS", "compared", "draw_table", "p
 
 CLUSTERS = range(2, 11)
 INPUTS: dict[str, Callable[[Array], Array]] = {"unit norm": normalize, "grey values from 0 to 1": lambda X: X / X.max()}
-CODES: dict[str, Callable[[Array], Array]] = {**CODE_SCALES, "square roots": np.sqrt}  # what k-means gets
-# Tables I to III, in per cent: NMF, GNMF, nsNMF, Deep Semi-NMF, Deep nsNMF; accuracy, then NMI; k = 2 to 10.
+CODES: dict[str, Callable[[Array], Array]] = {**CODE_SCALES, "square roots": np.sqrt}  # scalings for k-means
+# Tables I to III, in percent: NMF, GNMF, nsNMF, Deep Semi-NMF, Deep nsNMF; accuracy, then NMI; k = 2 to 10.
 PUBLISHED = {
     "orl_32x32": """
         85.00 89.00 85.00 86.00 95.00  51.05 59.73 51.05 53.85 76.10
@@ -60,7 +60,7 @@ BESIDE = (*BASELINES, "DeepNMF")  # not in the paper
 
 
 def published(name: str) -> dict[tuple[Value, Value], dict[str, float]]:
-    """Accuracy and NMI by model and k."""
+    """Return the published accuracy and NMI by model and k."""
     lines = [[float(cell) for cell in line.split()] for line in PUBLISHED[name].strip().splitlines()]
     return {
         (model, k): {"accuracy": line[place], "nmi": line[place + len(MODELS)]}
@@ -70,7 +70,10 @@ def published(name: str) -> dict[tuple[Value, Value], dict[str, float]]:
 
 
 def _by_protocol(results: Results, protocol: str) -> Results:
-    """One row a draw: the setting with the best accuracy, of equal ones that with the best NMI; or the default."""
+    """Return one row per draw: by `blind` the default setting, by `paper` the setting with the best accuracy.
+
+    If several settings have the same accuracy, `paper` takes the one with the best NMI.
+    """
     if protocol == "blind":
         return results.where(default=1)
     draws: dict[tuple[Value, ...], list[Row]] = defaultdict(list)
@@ -80,17 +83,18 @@ def _by_protocol(results: Results, protocol: str) -> Results:
 
 
 ONE_DRAW = (
-    "the published numbers seem to be of ten runs on one draw of people, ours are of ten draws ([causes](causes.md))"
+    "the published numbers seem to come from ten runs on one draw of people, ours come from ten draws "
+    "([causes](causes.md))"
 )
 
 
 def _without_later_choices(results: Results) -> Results:
-    """Without the scalings of codes that were added after a look at results."""
+    """Return the rows without the scalings of codes that were added after results were seen."""
     return results.where(codes=next(iter(CODES)))
 
 
 def compared(name: str, results: Results) -> Iterator[Comparison]:
-    """Every number of the table, and the mean of every column."""
+    """Yield a comparison for every number of the table, and for the mean of every column."""
     grids: dict[Grid, Results] = {
         "paper": _by_protocol(_without_later_choices(results), "paper"),
         "widened": _by_protocol(results, "paper"),
@@ -119,7 +123,7 @@ def _per_cent(some: Results, grid: Grid, measure: str) -> list[float]:
 
 
 def _comparison(results: Results, name: str, protocol: str, measure: str) -> str:
-    """Ours beside the paper's, by k and on average."""
+    """Return a table with our scores beside the paper's, by k and on average."""
     theirs, chosen = published(name), _by_protocol(results, protocol)
     column, models = f"{protocol}_{measure}", results.distinct("model")
     head = ["k", *(cell for model in models for cell in ([model] if model in BESIDE else [model, "paper"]))]
@@ -138,28 +142,32 @@ def _comparison(results: Results, name: str, protocol: str, measure: str) -> str
 
 
 def _average(results: Results, protocol: str, measure: str, model: Value) -> float:
-    """Ours, over all k."""
+    """Return our mean score over all k, in percent."""
     chosen = _by_protocol(results, protocol).where(model=model)
     return 100 * float(np.mean([chosen.where(k=k).mean(f"{protocol}_{measure}") for k in results.distinct("k")]))
 
 
 def _published_average(name: str, results: Results, measure: str, model: Value) -> float:
-    """The paper's, over the same k."""
+    """Return the paper's mean score over the same k, in percent."""
     return float(np.mean([published(name)[model, k][measure] for k in results.distinct("k")]))
 
 
 def table_page(name: str, results: Results) -> str:
-    """The body of the page of one table."""
+    """Return the body of the page of one table."""
     parts = [
-        f"For each k, {len(results.distinct('repetition'))} draws of k classes. Each model has k components on top (two layers for the deep models).\n"
-        f"k-means on the codes, {RESTARTS} restarts. Scores in per cent, mean and standard deviation over the draws.",
+        f"For each k, there are {len(results.distinct('repetition'))} draws of k classes. Each model has k\n"
+        f"components on top; deep models have two layers. k-means runs on the codes, with {RESTARTS} restarts.\n"
+        "Scores are in percent, mean and standard deviation over the draws.",
         described(results),
-        f"Number of settings tried, on samples at {' and at '.join(INPUTS)}, each with {len(CODES)} scalings of the codes for k-means ({', '.join(CODES)}): "
+        f"Number of settings tried, on samples at {' and at '.join(INPUTS)}, "
+        f"each with {len(CODES)} scalings of the codes for k-means ({', '.join(CODES)}): "
         + "; ".join(f"{m}: {_number_of_settings(results, m)}" for m in results.distinct("model"))
-        + ". Square roots are taken of nonnegative codes only. In `paper` the setting is chosen for each draw, so a model with more settings gains more by the choice alone:\n"
-        "compare the two protocols of a model before comparing models. Unit rows and square roots of codes were added after a look at results on Yale:\n"
-        "what is reached without them is the line *codes as they are* of the last table. k-means on the data, PCA and whitened PCA of k components,\n"
-        "and `DeepNMF` are not in the paper.",
+        + ". Square roots are taken of nonnegative codes only.\n"
+        "In `paper`, the setting is chosen for each draw, so a model with more settings gains more from the choice\n"
+        "alone: compare the two protocols of a model before comparing models. Unit rows and square roots of codes\n"
+        "were added after results on Yale were seen; the row *codes as they are* of the last table shows the result\n"
+        "without them. The baselines (k-means on the data, PCA and whitened PCA with k components) and `DeepNMF` are\n"
+        "not in the paper.",
     ]
     for protocol in results.protocols:
         for measure in ("accuracy", "nmi"):
@@ -183,12 +191,12 @@ def _verdict(name: str, results: Results) -> str:
         "chosen from",
         *(cell for measure in ("accuracy", "NMI") for cell in (measure, "the paper's", "difference")),
     ]
-    summary = "Means over all k, their difference from the paper's means, and the same when fewer settings are tried."
+    summary = "Means over all k and their differences from the paper's means, for all settings and for parts of them."
     return "\n\n".join(["## Deep nsNMF on average", summary, table(head, rows)])
 
 
 def _choices(results: Results) -> dict[str, Results]:
-    """All settings that were tried, and what is left of them without one of the choices."""
+    """Return the rows of all settings, and the rows of each value of each choice, by title."""
     some = {"all settings": results}
     for column, prefix in (("codes", "codes"), ("scale", "samples at"), ("setting", "")):
         some |= {f"{prefix} {value}".strip(): results.where(**{column: value}) for value in results.distinct(column)}
@@ -204,7 +212,7 @@ def _against_the_paper(name: str, results: Results, protocol: str) -> list[str]:
 
 
 def draw_table(name: str, results: Results, data: Data, plan: Plan, folder: Path) -> list[str]:
-    """Fig. 6 to 8: accuracy over k."""
+    """Draw Fig. 6 to 8, accuracy over k, and return the lines of Markdown that show them."""
     lines = []
     for protocol in results.protocols:
         chosen = _by_protocol(results, protocol)

@@ -26,7 +26,7 @@ UNSUPERVISED = ("NMF", "Semi-NMF", "Deep Semi-NMF")
 ONE_ATTRIBUTE = ("CNMF", "DNMF", "WSF")
 ALL_ATTRIBUTES = ("WSF-MA", "Deep WSF")
 
-# Table 2: pose, expression and identity of CMU Multi-PIE, per cent.
+# Table 2: pose, expression and identity of CMU Multi-PIE, in percent.
 PUBLISHED = {
     "Semi-NMF": (99.73, 81.50, 36.46),
     "NMF": (100.00, 80.68, 49.12),
@@ -40,7 +40,10 @@ PUBLISHED = {
 
 
 class _Pictures(NamedTuple):
-    """A data set, the attributes of the lower and of the top layer, and how many neighbors within a class share the former."""
+    """A data set, and its attributes for the lower and the top layer.
+
+    `width` consecutive samples of a class share one value of the first attribute.
+    """
 
     data: str
     attributes: tuple[str, str]
@@ -54,7 +57,7 @@ SETS = {
 
 
 def _model(name: str, seed: int, plan: Plan) -> Any:
-    """A model of the table; its DNMF is discriminant NMF."""
+    """Return a model of Table 2, in which DNMF is discriminant NMF."""
     size = plan.size(SIZE, 5)
     common: dict[str, Any] = {"random_state": seed, "max_iter": plan.size(200, 3)}
     weighted = common | {"graph_weights": WEIGHT}
@@ -71,7 +74,7 @@ def _model(name: str, seed: int, plan: Plan) -> Any:
     return models[name]
 
 
-# ---------------------------------------------------------------------------------------------------------- measured
+# ------------------------------------------------------------------------------------------------------------ trials
 
 
 def _trials(plan: Plan) -> list[Trial]:
@@ -83,7 +86,7 @@ def _trials(plan: Plan) -> list[Trial]:
 
 
 def _labeled(pictures: _Pictures, data: Data) -> tuple[Array, Array]:
-    """Samples at unit norm, and an attribute a column: the place within a class, and the class."""
+    """Return samples at unit norm, and one column per attribute: the position within the class, and the class."""
     X, y = unit_samples(data, pictures.data)
     place = np.zeros_like(y)
     for label in np.unique(y):
@@ -92,7 +95,7 @@ def _labeled(pictures: _Pictures, data: Data) -> tuple[Array, Array]:
 
 
 def _drawn(Y: Array, seed: int) -> tuple[Array, Array, Array]:
-    """Rows to train on, those of them whose labels are known, and rows held out."""
+    """Return the training rows, those of them with known labels, and the held-out rows."""
     train, test = train_test_split(np.arange(len(Y)), test_size=0.5, stratify=Y[:, -1], random_state=seed)
     known = np.random.default_rng(seed).permutation(train)[: len(train) // 2]
     return train, known, test
@@ -102,7 +105,7 @@ Encode = Callable[[Array, int], Array]
 
 
 def _encoders(name: str, X: Array, labels: Array, seed: int, plan: Plan) -> list[tuple[Encode, int, Sequence[int]]]:
-    """Functions of rows and layer, each with the number of layers and the attributes that it is asked for."""
+    """Return functions that encode rows by a layer, each with its number of layers and the attributes to predict."""
     attributes = range(labels.shape[1])
     if name == PIXELS:
         return [(lambda rows, layer: rows, 1, attributes)]
@@ -114,7 +117,7 @@ def _encoders(name: str, X: Array, labels: Array, seed: int, plan: Plan) -> list
 
 
 def _run(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
-    """Accuracy of a linear SVM on the codes of the rows held out, by layer, attribute and preparation."""
+    """Yield the accuracy of a linear SVM on the codes of held-out rows, by layer, attribute and preparation."""
     pictures, seed = SETS[str(trial["data"])], int(trial["split"])
     X, Y = _labeled(pictures, data)
     train, known, test = _drawn(Y, seed)
@@ -129,20 +132,25 @@ def _run(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
                 yield place | {"layers": layers, "own": own, "accuracy": machine.score(new_codes, Y[test, a])}
 
 
-# -------------------------------------------------------------------------------------------------------------- shown
+# --------------------------------------------------------------------------------------------------------------- page
 
 
 def _page(results: Results) -> str:
     parts = [
-        "The paper's data (CMU Multi-PIE with pose, expression and identity) are not public. Here the attributes of COIL-20 are the object and the view angle, in\n"
-        "bins of 6 views; those of CMU PIE are the person and the lighting, which is the position of a picture among those of its person. Samples at unit\n"
-        f"norm, single precision. {len(results.distinct('split'))} splits: half of the samples of every object or person for training, the other half held out; a random half of the\n"
-        "training samples keeps the labels of both attributes. CNMF, DNMF (discriminant NMF) and WSF are fitted once per attribute, with its\n"
-        f"labels; WSF-MA and Deep WSF use both, and Deep WSF has view angle or lighting on its lower layer. {SIZE} components per layer, λ = {WEIGHT:g}, other parameters at their defaults.",
-        "Labeled and held-out samples are encoded with fixed factors and without labels. Their codes are used as they are (features at unit norm) or\n"
-        "standardised, and a linear SVM with the paper's penalty 1 is trained on the labeled ones. Codes of samples at unit norm are small, and with\n"
-        "a penalty of 1 their scale limits the SVM: the tables with standardised codes show better what the codes contain. Accuracy on held-out\n"
-        "samples, mean and standard deviation over the splits.",
+        "The paper's data (CMU Multi-PIE with pose, expression and identity) are not public. Here the attributes of\n"
+        "COIL-20 are the object and the view angle, in bins of 6 views; those of CMU PIE are the person and the\n"
+        "lighting, which is the position of a picture among those of its person. Samples have unit norm and single\n"
+        f"precision. In each of {len(results.distinct('split'))} splits, half of the samples of every object or\n"
+        "person are used for training, and the other half are held out; a random half of the training samples keeps\n"
+        "the labels of both attributes. CNMF, DNMF (discriminant NMF) and WSF are fitted once per attribute, with\n"
+        "its labels. WSF-MA and Deep WSF use the labels of both attributes; the lower layer of Deep WSF has those of\n"
+        f"view angle or lighting. All layers have {SIZE} components, λ is {WEIGHT:g}, and other parameters have\n"
+        "their defaults.",
+        "Labeled and held-out samples are encoded with fixed factors and without labels. Their codes are used as\n"
+        "they are (features at unit norm) or standardized, and a linear SVM with the paper's penalty 1 is trained on\n"
+        "the labeled ones. Codes of samples at unit norm are small, and with a penalty of 1 their scale limits the\n"
+        "SVM: the tables with standardized codes show better what the codes contain. The tables give the accuracy on\n"
+        "held-out samples, mean and standard deviation over the splits.",
     ]
     for name, preparation in product(results.distinct("data"), PREPARATIONS):
         parts += [f"## {name}, codes {preparation}", _tables(results.where(data=name, preparation=preparation))]
@@ -166,12 +174,13 @@ def _tables(results: Results) -> str:
     ]
     return "\n\n".join(
         [
-            f"As in Table 2; of a deep model, the layer that belongs to the attribute (layer 1 for {attributes[0]}).",
+            f"As in Table 2. A deep model is scored by the layer of the attribute (layer 1 for {attributes[0]}).",
             table(["model", *attributes], every),
-            "As in Fig. 12, for every layer.",
+            "As in Fig. 12, with every layer.",
             table(["codes", *attributes], deep),
-            "The order of the models in the paper, tested by differences within the same split. Confirmed: the mean is at least 0, with at most one split of five\n"
-            "against it. Refuted: the mean is below 0, with at most one split of five for it. Equal: no difference in any split.",
+            "The paper's order of the models, tested by the differences within each split. Confirmed: the mean is at\n"
+            "least 0, and at most one split of five contradicts the claim. Refuted: the mean is below 0, and at most\n"
+            "one split of five supports the claim. Equal: there is no difference in any split.",
             table(["claim", "attribute", "difference", "splits that confirm", "verdict"], _order(own, attributes)),
         ]
     )
@@ -190,7 +199,7 @@ def _order(own: Results, attributes: Sequence[Value]) -> list[list[Value]]:
 
 
 def _verdict(gaps: Array) -> str:
-    """Whether the splits confirm "at least as good"."""
+    """Return whether the splits confirm that one model is at least as good as the other."""
     holds, few = int(np.sum(gaps >= 0)), len(gaps) // 5
     if not np.any(gaps):
         return "equal"

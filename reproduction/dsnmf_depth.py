@@ -29,7 +29,7 @@ def _depth_trials(plan: Plan) -> list[Trial]:
 
 
 def _run_depth(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
-    """One draw of layer sizes; Deep Semi-NMF from the default start and from a random one."""
+    """Yield the scores for one draw of layer sizes; Deep Semi-NMF has the default and a random initialization."""
     repetition, depth = int(trial["repetition"]), int(trial["depth"])
     drawn = random_sizes(depth, TOP, MEAN, repetition)
     sizes = tuple(range(3 + depth, 3, -1)) if plan.quick else drawn
@@ -62,11 +62,15 @@ def _depth_page(results: Results) -> str:
     head = [f"{name}, `{p}`" for p in results.protocols for name in ("accuracy", "init", "‖X - X̂‖_F")]
     return "\n\n".join(
         [
-            f"Linear `DeepSemiNMF` and, beside it, `DeepNMF`, k-means on the data, PCA and whitened PCA, of all faces with {TOP} components on top. The sizes below are drawn from an exponential distribution with mean {MEAN} and\n"
-            f"sorted; none is smaller than the top layer or larger than 1000. {len(results.distinct('repetition'))} draws for each depth (the paper has {PUBLISHED_DRAWS} in total). k-means on the top codes, {RESTARTS} restarts;\n"
-            "accuracy in per cent. `paper`: the best restart and the better of two initializations (SVD, random), by the labels; `blind`: the lowest\n"
-            "inertia and the default initialization (SVD). The paper shows the figure and gives no numbers. As long as no layer is narrower than\n"
-            "the top one, the optimum of the linear model has the same error at every depth.",
+            f"Linear `DeepSemiNMF` is fitted to all faces, with {TOP} components on top. `DeepNMF` and the baselines\n"
+            "(k-means on the data, PCA and whitened PCA) are shown for comparison. The sizes of the lower layers are\n"
+            f"drawn from an exponential distribution with mean {MEAN} and sorted; none is smaller than the top layer\n"
+            f"or larger than 1000. There are {len(results.distinct('repetition'))} draws for each depth (the paper\n"
+            f"has {PUBLISHED_DRAWS} in total). k-means runs on the top codes, with {RESTARTS} restarts; accuracy is\n"
+            "in percent. `paper`: the best restart and the better of two initializations (SVD, random), chosen by\n"
+            "the labels; `blind`: the restart with the lowest inertia and the default initialization (SVD). The\n"
+            "paper shows the figure and gives no numbers. As long as no layer is narrower than the top layer, the\n"
+            "optimum of the linear model has the same error at every depth.",
             table(["model", "layers", *head], rows),
         ]
     )

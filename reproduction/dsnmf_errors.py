@@ -25,7 +25,7 @@ PUBLISHED_ERRORS = {
     "Semi-NMF": (9.14, 7.57, 6.43, 5.53, 4.76, 4.13),
 }
 SVD = "truncated SVD"
-NARROW = (200, 100)  # first layers of multi-layer NMF that are tried beside the wide one
+NARROW = (200, 100)  # other sizes of the first layer of multi-layer NMF that are tried
 
 
 def _error_trials(plan: Plan) -> list[Trial]:
@@ -46,7 +46,7 @@ def _run_errors(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
 
 
 def _error_settings(model: str, k: int, plan: Plan) -> dict[str, Any]:
-    """The default; and others of the two models whose error depends on a choice that the paper does not give."""
+    """Return the default, and other settings of the two models whose error depends on a choice that the paper omits."""
     common: dict[str, Any] = {"random_state": 0, "max_iter": plan.size(200, 3)}
     settings = settings_of(model, k, common, plan)
     if model == "GNMF":
@@ -69,11 +69,15 @@ def _error_page(results: Results) -> str:
         rows.append([k, f"{ours[SVD]:.3f}", *pairs])
     return "\n\n".join(
         [
-            f"‖X - X̂‖_F of samples at unit norm, in double precision, with default settings (at most 200 sweeps; deep models have a layer of {WIDE} below the\n"
-            "top one). The caption of the paper's table has the square of this norm and its text the norm; its numbers have the magnitude of the norm. No\n"
-            "model with k components on top can have a smaller error than the truncated SVD. NMF (MUL) is `NMF` with multiplicative updates, NeNMF is `NMF`\n"
-            f"with accelerated gradient. The error of GNMF depends on the graph's λ, which the paper does not give: here it is {GNMF().graph_weights:g}; other values are below the\n"
-            "table. Multi-layer NMF is fitted layer by layer: its second layer factorizes the codes of the first, without regard to the error of the data.",
+            "The table gives ‖X - X̂‖_F of samples at unit norm, in double precision, with default settings (at most\n"
+            f"200 sweeps; deep models have a layer of {WIDE} components below the top layer). The caption of the\n"
+            "paper's table names the square of this norm, and its text the norm itself; the published numbers have\n"
+            "the magnitude of the norm. No model with k components on top can have a smaller error than the\n"
+            "truncated SVD. NMF (MUL) is `NMF` with multiplicative updates, NeNMF is `NMF` with accelerated\n"
+            "gradient. The error of GNMF depends on the weight λ of its graph, which the paper does not give: here\n"
+            f"it is {GNMF().graph_weights:g}. Other values are below the table. Multi-layer NMF is fitted layer by\n"
+            "layer: its second layer factorizes the codes of the first and does not take the error of the data into\n"
+            "account.",
             table(head, rows),
             "## Against the paper, on average over k",
             "\n".join(_mean_difference(results, model, ks) for model in PUBLISHED_ERRORS),
@@ -82,13 +86,20 @@ def _error_page(results: Results) -> str:
 
 
 REASONS = {
-    "GNMF": "the error grows with the graph's λ, which the paper does not give; with λ = 1 it is below the published one ([causes](causes.md))",
-    "Multi-layer NMF": "a first layer that has converged has sparse codes, which a second one describes badly; after few multiplicative updates from a random start the error is near the published one up to k = 40, and still 1.0 to 1.3 above it at k = 60 and 70 ([causes](causes.md))",
+    "GNMF": (
+        "the error grows with the weight λ of the graph, which the paper does not give; with λ = 1 it is below the "
+        "published one ([causes](causes.md))"
+    ),
+    "Multi-layer NMF": (
+        "the codes of a converged first layer are sparse, and a second layer approximates them badly; after a few "
+        "multiplicative updates from a random initialization the error is near the published one up to k = 40, and "
+        "still 1.0 to 1.3 above it at k = 60 and 70 ([causes](causes.md))"
+    ),
 }
 
 
 def _compared_errors(results: Results) -> Iterator[Comparison]:
-    """Every error of Table 1; the widened grid has the best of all settings."""
+    """Yield a comparison for every error of Table 1; the widened grid takes the best of all settings."""
     for model, errors in PUBLISHED_ERRORS.items():
         for k, error in zip(COMPONENTS, errors, strict=True):
             mine = results.where(model=model, k=k)
@@ -106,7 +117,7 @@ def _mean_difference(results: Results, model: str, ks: list[Value]) -> str:
     for setting in results.where(model=model).distinct("setting"):
         ours = np.array([results.where(k=k, model=model, setting=setting).mean("error") for k in ks])
         against = f"{ours.mean():.3f} against {theirs.mean():.3f} ({ours.mean() - theirs.mean():+.3f})"
-        lines.append(f"- {model}, {setting}: {against}, lower at {np.sum(ours < theirs)} of {len(ks)} k.")
+        lines.append(f"- {model}, {setting}: {against}, lower for {np.sum(ours < theirs)} of {len(ks)} values of k.")
     return "\n".join(lines)
 
 

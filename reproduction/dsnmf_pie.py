@@ -24,11 +24,11 @@ COMPONENTS = (20, 30, 40, 50, 60, 70)
 WIDE = 625
 
 MODELS = ("Deep Semi-NMF", "GNMF", "Multi-layer NMF", "NMF (MUL)", "NeNMF", "Semi-NMF")
-MIXED = ("Semi-NMF", "Deep Semi-NMF")  # those that take data of both signs
+MIXED = ("Semi-NMF", "Deep Semi-NMF")  # models that accept data of both signs
 
 
 def settings_of(model: str, k: int, common: dict[str, Any], plan: Plan) -> dict[str, Any]:
-    """The settings of a model that are tried, by name; the first is that of the defaults."""
+    """Return the settings of a model to try, by name; the first is the default."""
     k, deep = plan.size(k, 4), (plan.size(WIDE, 6), plan.size(k, 4))
     pretrained = common | {"pretrain_max_iter": plan.size(50, 3)}
     if model in BASELINES:
@@ -63,7 +63,7 @@ INPUTS = {"pixels": (*BASELINES, *MODELS, "DeepNMF"), "IGO": (*BASELINES, *MIXED
 
 
 def _input(name: str, data: Data) -> tuple[Array, Array]:
-    """Pixels or gradient orientations, samples at unit norm, and labels."""
+    """Return pixels or gradient orientations at unit norm, and the labels."""
     X, y = unit_samples(data, PIE)
     if name == "pixels":
         return X, y
@@ -85,7 +85,7 @@ def _common(repetition: int, plan: Plan) -> dict[str, Any]:
 
 
 def _run_pie(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
-    """Every setting of one model, each scored by both protocols."""
+    """Yield the scores of every setting of one model by both protocols."""
     repetition = int(trial["repetition"])
     X, y = _input(str(trial["input"]), data)
     settings = settings_of(str(trial["model"]), int(trial["k"]), _common(repetition, plan), plan)
@@ -101,12 +101,12 @@ def _by_model(results: Results, protocol: str, name: str) -> dict[str, Results]:
 
 
 def _curve(chosen: Results, protocol: str) -> list[tuple[float, float]]:
-    """Accuracy in per cent over k."""
+    """Return the points of a curve: accuracy in percent over k."""
     return [(float(k), 100 * chosen.where(k=k).mean(f"{protocol}_accuracy")) for k in chosen.distinct("k")]
 
 
 def _area(curve: list[tuple[float, float]]) -> float:
-    """The area under a curve, as part of the area under 1."""
+    """Return the area under a curve, divided by the area under perfect accuracy."""
     x, y = np.transpose(curve)
     return float(auc(x, y) / (x[-1] - x[0]) / 100)
 
@@ -114,14 +114,17 @@ def _area(curve: list[tuple[float, float]]) -> float:
 def _pie_page(results: Results) -> str:
     ks = results.distinct("k")
     parts = [
-        f"All faces, samples at unit norm; k components on top, and a layer of {WIDE} below in deep models; k-means on the codes, {RESTARTS} restarts. Accuracy in per cent,\n"
-        f"mean and standard deviation over {len(results.distinct('repetition'))} seeds. AUC is the area under the curve over k, divided by that of perfect accuracy. The paper gives\n"
-        "the AUC inside its figures only, so no published numbers are shown. Gradient orientations (IGO) have both signs, so that\n"
-        "only models with signed features can use them. k-means on the data, PCA and whitened PCA of k components, and `DeepNMF` are not in the paper.",
+        "Models are fitted to all faces, at unit norm. They have k components on top, and deep models have a layer\n"
+        f"of {WIDE} components below. k-means runs on the codes, with {RESTARTS} restarts. Accuracy is in percent,\n"
+        f"mean and standard deviation over {len(results.distinct('repetition'))} seeds. AUC is the area under the\n"
+        "curve over k, divided by that of perfect accuracy. The paper gives the AUC inside its figures only, so no\n"
+        "published numbers are shown. Gradient orientations (IGO) have both signs, so only models with signed\n"
+        "features can use them. The baselines (k-means on the data, PCA and whitened PCA with k components) and\n"
+        "`DeepNMF` are not in the paper.",
         described(results),
         "Settings, the default first: "
         + "; ".join(f"{model}: {' / '.join(settings_of(model, 20, {}, Plan()))}" for model in INPUTS["pixels"])
-        + ".\nIn `paper` one setting is chosen for all k, by the mean accuracy.",
+        + ".\nIn `paper`, one setting is chosen for all k, by the mean accuracy.",
     ]
     for name, protocol in product(INPUTS, results.protocols):
         figure = {"pixels": "Fig. 8, pixels", "IGO": "Fig. 10, gradient orientations"}[name]
@@ -137,7 +140,7 @@ def _pie_page(results: Results) -> str:
 
 
 def _order(results: Results) -> str:
-    """The paper's claim, difference by difference."""
+    """Return a section with the paper's claim, and the differences that support or contradict it."""
     lines = []
     for name, protocol in product(INPUTS, results.protocols):
         chosen = _by_model(results, protocol, name)
@@ -145,11 +148,13 @@ def _order(results: Results) -> str:
         best = max(areas, key=lambda model: areas[model])
         gain = areas["Deep Semi-NMF"] - areas["Semi-NMF"]
         lines.append(
-            f"- {name}, `{protocol}`: the AUC of Deep Semi-NMF minus that of Semi-NMF is {gain:+.3f}; {best} has the highest AUC."
+            f"- {name}, `{protocol}`: the AUC of Deep Semi-NMF minus that of Semi-NMF is {gain:+.3f}; "
+            f"{best} has the highest AUC."
         )
     claim = (
-        'The paper: "in all cases, with the exception of the CMU PIE Pose experiment with IGOs, our Deep Semi-NMF outperformed all other methods\n'
-        'with a difference in performance that is statistically significant". Here:'
+        'The paper states: "in all cases, with the exception of the CMU PIE Pose experiment with IGOs, our Deep\n'
+        "Semi-NMF outperformed all other methods with a difference in performance that is statistically\n"
+        'significant". Here:'
     )
     return "\n\n".join(["## The order of the models", claim, "\n".join(lines)])
 

@@ -26,7 +26,7 @@ __all__ = ["EXPERIMENTS"]
 ELSEWHERE = "orl_32x32"
 SETS = {"CMU PIE": "pie_pose27", "Yale": "yale_32x32"}
 WIDE, COMPONENTS = 625, (20, 30, 40, 50, 60, 70)
-WEIGHTS = (0.0, 0.01)  # the paper's λ, from the data upwards
+WEIGHTS = (0.0, 0.01)  # the paper's λ, lowest layer first
 SEEDS, SWEEPS = 5, 40
 STARTS = ("none", "Deep Semi-NMF of ORL", "Deep WSF of ORL")
 
@@ -41,7 +41,7 @@ def _pretraining_trials(plan: Plan) -> list[Trial]:
 
 
 def _source(start: str, common: dict[str, Any], data: Data) -> list[Array] | None:
-    """Factors of other faces to start from."""
+    """Return the factors of a model of other faces, as an initialization."""
     if start == STARTS[0]:
         return None
     X, y = unit_samples(data, ELSEWHERE)
@@ -67,12 +67,17 @@ def _run_pretraining(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
 
 def _pretraining_page(results: Results) -> str:
     parts = [
-        f"`DeepSemiNMF(({WIDE}, k))` of faces without labels, with the default initialization or with the factors of a model of other faces: ORL (400 faces, 40 people),\n"
-        f"without labels (`DeepSemiNMF`) or with the people as labels of the top layer (`DeepWSF`, λ = {WEIGHTS}). The paper uses XM2VTS instead of ORL. The\n"
-        "initialization without labels separates the effect of the labels from the effect of other faces. k-means on the top codes; accuracy in per cent,\n"
-        f"mean and standard deviation over {len(results.distinct('repetition'))} seeds of the fits and of k-means. Samples at unit norm, single precision, at most {SWEEPS} sweeps. k-means on\n"
-        "the data, PCA and whitened PCA of k components are not in the paper.",
-        f"Only the restart of k-means is chosen, out of {RESTARTS}: `paper` takes the one with the best accuracy, by the labels, and `blind` the one with the\nlowest inertia. The paper shows curves and gives no numbers; all its models gain by pre-training with labels.",
+        f"`DeepSemiNMF(({WIDE}, k))` is fitted to faces without labels. It starts from the default initialization,\n"
+        "or from the factors of a model of other faces, ORL (400 faces, 40 people). The model of ORL is fitted\n"
+        f"without labels (`DeepSemiNMF`), or with the people as labels of the top layer (`DeepWSF`, λ = {WEIGHTS}).\n"
+        "The paper uses XM2VTS instead of ORL. The model without labels separates the effect of the labels from the\n"
+        "effect of other faces. k-means runs on the top codes. Accuracy is in percent, mean and standard deviation\n"
+        f"over {len(results.distinct('repetition'))} seeds of the fits and of k-means. Samples have unit norm and\n"
+        f"single precision, and a fit has at most {SWEEPS} sweeps. The baselines (k-means on the data, PCA and\n"
+        "whitened PCA with k components) are not in the paper.",
+        f"Only the restart of k-means is chosen, out of {RESTARTS}: `paper` takes the one with the best accuracy by\n"
+        "the labels, and `blind` takes the one with the lowest inertia. The paper shows curves and gives no numbers;\n"
+        "all its models gain from pre-training with labels.",
     ]
     for name, protocol in product(results.distinct("data"), results.protocols):
         parts += [f"## {name}, protocol `{protocol}`", _accuracies(results.where(data=name), protocol)]
@@ -93,7 +98,7 @@ def _accuracies(results: Results, protocol: str) -> str:
 
 
 def _gains(results: Results, protocol: str) -> str:
-    """What each start gains, fit by fit with the same k and seed."""
+    """Return a list of the gains of each initialization over another, in fits with the same k and seed."""
     accuracy = {start: np.array(results.where(start=start).column(f"{protocol}_accuracy")) for start in STARTS}
     pairs = ((STARTS[2], STARTS[0]), (STARTS[1], STARTS[0]), (STARTS[2], STARTS[1]))
     lines = []
@@ -104,7 +109,7 @@ def _gains(results: Results, protocol: str) -> str:
 
 
 def _draw_pretraining(results: Results, data: Data, plan: Plan, folder: Path) -> list[str]:
-    """Fig. 11: accuracy over k on PIE."""
+    """Draw Fig. 11, accuracy over k on PIE."""
     lines = []
     for protocol in results.protocols:
         some, column = results.where(data="CMU PIE"), f"{protocol}_accuracy"
@@ -139,7 +144,10 @@ ENCODERS: dict[str, Any] = {
 
 
 def _clouds(distance: float, n: int, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Four clouds at (±d, ±d), and two labels, 0 or 1: pose, the sign of the first coordinate, and identity, that of the product."""
+    """Return points of four clouds at (±d, ±d), and their pose and identity, each 0 or 1.
+
+    The pose is the sign of the first coordinate of the cloud, the identity that of the product of both coordinates.
+    """
     signs = rng.choice([-1, 1], size=(n, 2))
     return distance * signs + rng.standard_normal((n, 2)), (np.column_stack([signs[:, 0], signs.prod(axis=1)]) + 1) // 2
 
@@ -159,7 +167,10 @@ def _encoder(name: str, X: Array, labels: Array, seed: int, plan: Plan) -> Any:
 
 
 def _run_xor(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
-    """How well a linear probe of the codes tells new points' identities, trained on a share of the labels."""
+    """Yield the accuracy of a linear probe that predicts the identities of new points from their codes.
+
+    The probe is trained on a share of the labels.
+    """
     name, distance, seed = str(trial["encoder"]), float(trial["distance"]), int(trial["repetition"])
     rng, n_train = np.random.default_rng(seed), plan.size(TRAIN, 40)
     X, labels = _clouds(distance, n_train, rng)
@@ -186,27 +197,31 @@ def _xor_page(results: Results) -> str:
     best = ["upper bound for any classifier", *(f"{_highest(distance):.3f}" for distance, _ in settings)]
     return "\n\n".join(
         [
-            "Four normal clouds with σ = 1 at (±d, ±d). The identity of a point is the product of the signs of its two coordinates, its pose the sign of the first.\n"
-            f"A linear classifier (logistic regression) is trained on the codes of {TRAIN} points, of which the given share has labels, and scored on {TEST} new\n"
-            f"points, which are encoded with fixed factors and without labels. Mean and standard deviation over {len(results.distinct('repetition'))} draws. Only `DeepWSF` uses\n"
-            "labels in its fit: the known poses on its lower layer and the known identities on its top layer, as the paper's model does.",
+            "The points come from four normal clouds with σ = 1 at (±d, ±d). The identity of a point is the product\n"
+            "of the signs of the two coordinates of its cloud, and its pose is the sign of the first. A linear\n"
+            f"classifier (logistic regression) is trained on the codes of {TRAIN} points, of which the given share\n"
+            f"has labels, and scored on {TEST} new points, which are encoded with fixed factors and without labels.\n"
+            f"Accuracies are mean and standard deviation over {len(results.distinct('repetition'))} draws. Only\n"
+            "`DeepWSF` uses labels in its fit, like the paper's model: the known poses on its lower layer and the\n"
+            "known identities on its top layer.",
             table(
                 ["codes of", *(f"d = {d:g}, {100 * share:g} % of the labels" for d, share in settings)], [*rows, best]
             ),
-            "The paper calls the separation infeasible with one layer of Semi-NMF, since that is a linear map. But nonnegative codes are no linear map of the points:\n"
-            "compare two components with four, one for each cloud. The paper shows the codes and gives no numbers.",
+            "According to the paper, one layer of Semi-NMF cannot separate the identities, because it is a linear\n"
+            "map. But nonnegative codes are not a linear map of the points: compare two components with four, one\n"
+            "for each cloud. The paper shows the codes and gives no numbers.",
         ]
     )
 
 
 def _highest(distance: float) -> float:
-    """Both signs right, or both wrong."""
+    """Return the accuracy of the best classifier, which has both signs right or both wrong."""
     right = norm.cdf(distance)
     return float(right**2 + (1 - right) ** 2)
 
 
 def _draw_xor(results: Results, data: Data, plan: Plan, folder: Path) -> list[str]:
-    """The points, and the codes of each layer in the plane of their largest variance."""
+    """Draw the points, and the codes of each layer in the plane of their largest variance."""
     X, labels = _clouds(SETTINGS[0][0], plan.size(TRAIN, 40), np.random.default_rng(0))
     lines = []
     for title, name in (("Deep Semi-NMF", list(ENCODERS)[3]), ("Deep WSF", SUPERVISED)):

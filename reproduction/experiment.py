@@ -1,4 +1,4 @@
-"""What an experiment is: a plan, trials that run in any order, the rows they give, and a page made of all rows."""
+"""The parts of an experiment: a plan, trials that run in any order, their result rows, and a page made of all rows."""
 
 import contextlib
 import csv
@@ -34,13 +34,13 @@ Matrix = Any  # an array or a sparse matrix
 Value = str | int | float
 Row = dict[str, Value]
 Protocol = Literal["paper", "blind"]
-DIGITS = 5  # of numbers in files
+DIGITS = 5  # significant digits of numbers in files
 FEWEST_FOR_A_DEVIATION = 3
 
 
 @dataclass(frozen=True)
 class Results:
-    """What trials gave, as flat rows.
+    """Results of trials, as flat rows.
 
     Examples
     --------
@@ -58,48 +58,48 @@ class Results:
     rows: Sequence[Row]
 
     def __bool__(self) -> bool:
-        """Whether there are any."""
+        """Return whether there are any rows."""
         return bool(self.rows)
 
     @property
     def protocols(self) -> list[Protocol]:
-        """The protocols whose measures are there: `paper_accuracy` is a measure of `paper`."""
+        """Protocols with at least one measure; `paper_accuracy`, for example, is a measure of `paper`."""
         names = {name for row in self.rows for name in row}
         return [p for p in get_args(Protocol) if any(name.startswith(f"{p}_") for name in names)]
 
     def only(self, protocol: Protocol) -> "Results":
-        """Without the measures of the other protocol."""
+        """Return the rows without the measures of the other protocol."""
         others = tuple(f"{p}_" for p in get_args(Protocol) if p != protocol)
         return Results([{name: row[name] for name in row if not name.startswith(others)} for row in self.rows])
 
     def where(self, **values: Value) -> "Results":
-        """The rows with these values."""
+        """Return the rows with these values."""
         return Results([row for row in self.rows if all(row[name] == value for name, value in values.items())])
 
     def distinct(self, column: str) -> list[Value]:
-        """The values of a column, each once, as they come."""
+        """Return the distinct values of a column, in order of appearance."""
         return list(dict.fromkeys(row[column] for row in self.rows))
 
     def column(self, name: str) -> list[float]:
-        """A measure, as numbers."""
+        """Return the values of a measure, as numbers."""
         return [float(row[name]) for row in self.rows]
 
     def mean(self, measure: str) -> float:
-        """The mean of a measure."""
+        """Return the mean of a measure."""
         return float(np.nanmean(self.column(measure))) if self.rows else float("nan")
 
     def spread(self, measure: str, digits: int = 3, scale: float = 1.0) -> str:
-        """Mean and deviation of a measure, for a cell of a table; the mean alone of fewer than three values."""
+        """Return the mean and deviation of a measure for a table cell; only the mean of fewer than three values."""
         return mean_and_deviation(scale * np.array(self.column(measure)), digits)
 
     def best(self, choice: str, measure: str) -> "Results":
-        """The rows of that value of `choice` whose mean of a measure is highest."""
+        """Return the rows with the value of `choice` that has the highest mean of a measure."""
         return max(
             (self.where(**{choice: value}) for value in self.distinct(choice)), key=lambda some: some.mean(measure)
         )
 
     def write_csv(self, path: Path) -> None:
-        """All rows, with a column for every name that occurs, and numbers at the digits that they are compared by."""
+        """Write all rows as CSV, with a column for every name that occurs, and numbers rounded to five digits."""
         names = list(dict.fromkeys(name for row in self.rows for name in row))
         with path.open("w", newline="") as file:
             writer = csv.DictWriter(file, names, lineterminator="\n")
@@ -108,13 +108,13 @@ class Results:
 
     @classmethod
     def read_csv(cls, path: Path) -> "Results":
-        """The rows of a file that `write_csv` wrote."""
+        """Return the rows of a file that `write_csv` wrote."""
         with path.open(newline="") as file:
             return cls([{name: _parsed(cell) for name, cell in row.items() if cell} for row in csv.DictReader(file)])
 
 
 def mean_and_deviation(values: Array, digits: int = 3, sign: str = "") -> str:
-    """Mean and deviation of the values that there are; the mean alone if they are fewer than three.
+    """Return the mean and deviation of the values that are not NaN; only the mean if there are fewer than three.
 
     Examples
     --------
@@ -129,12 +129,12 @@ def mean_and_deviation(values: Array, digits: int = 3, sign: str = "") -> str:
 
 
 def _rounded(value: Value) -> Value:
-    """Numbers at five digits: one sample of a data set changes the fourth, and pages show at most four."""
+    """Round numbers to five digits: one sample of a data set changes the fourth digit, and pages show at most four."""
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 
 
 def _parsed(cell: str) -> Value:
-    """The number that a cell holds, or else its text."""
+    """Return the number in a cell, or its text if it is not a number."""
     for kind in (int, float):
         with contextlib.suppress(ValueError):
             return kind(cell)
@@ -147,10 +147,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is run.
+    """Options that decide how much of an experiment is run.
 
-    `repetitions` replaces the paper's number of repetitions; `quick` runs one repetition of the smallest size, as a check that
-    everything works; `protocol` restricts the run to one of the two protocols.
+    `repetitions` replaces the paper's number of repetitions; `quick` runs one repetition of the smallest size, to check
+    that everything works; `protocol` restricts the run to one of the two protocols.
     """
 
     repetitions: int | None = None
@@ -158,32 +158,32 @@ class Plan:
     protocol: Protocol | None = None
 
     def repeats(self, published: int) -> range:
-        """The repetitions to make where the paper made `published`."""
+        """Return the repetitions to run if the paper has `published` repetitions."""
         if self.quick:
             return range(1)
         return range(published if self.repetitions is None else self.repetitions)
 
     def some(self, values: Iterable[T]) -> list[T]:
-        """All values of a parameter, or the first two."""
+        """Return all values of a parameter, or the first two in a quick run."""
         return list(values)[:2] if self.quick else list(values)
 
     def tried(self, settings: Iterable[T]) -> list[T]:
-        """The settings of a model that are tried: without labels to choose by, the default, which comes first."""
+        """Return the settings of a model to try; for the protocol `blind`, this is the default, which comes first."""
         return list(settings)[:1] if self.protocol == "blind" else self.some(settings)
 
     def size(self, published: int, quick: int) -> int:
-        """A size as published, or a quick one."""
+        """Return the published size, or the smaller one in a quick run."""
         return quick if self.quick else published
 
 
 @dataclass(frozen=True)
 class Data:
-    """The data sets, read where they are first asked for."""
+    """The data sets, each loaded on its first use."""
 
     folder: str | None = None
 
     def __getitem__(self, name: str) -> Bunch:
-        """A data set by its name."""
+        """Return a data set by its name."""
         return _loaded(name, self.folder)
 
 
@@ -207,9 +207,10 @@ def _no_numbers(results: Results) -> Iterable[Comparison]:
 class Experiment:
     """A table or figure of a paper.
 
-    `run(trial, data, plan)` gives one or more rows of measures; it must depend on nothing else, so that trials can be run in any
-    order and process. `page(results)` is the body of the page, `draw(results, data, plan, folder)` writes pictures and returns
-    lines of Markdown that show them. `compared(results)` gives every published number beside ours, if there are any.
+    `run(trial, data, plan)` yields one or more rows of measures; it must depend on nothing else, so that trials can run
+    in any order and process. `page(results)` returns the body of the page. `draw(results, data, plan, folder)` writes
+    pictures and returns the lines of Markdown that show them. `compared(results)` yields every published number beside
+    ours, if there are any.
     """
 
     name: str

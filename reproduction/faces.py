@@ -1,4 +1,4 @@
-"""What experiments on pictures share: unit samples, splits, starts of Semi-NMF, and layer sizes drawn at random."""
+"""Functions that experiments on pictures share: samples at unit norm, splits, initializations, random layer sizes."""
 
 from typing import Literal
 
@@ -11,15 +11,15 @@ __all__ = ["STARTS", "divided", "random_sizes", "unit_samples"]
 
 
 def unit_samples(data: Data, name: str) -> tuple[Array, Array]:
-    """Samples at unit norm in single precision, and their labels."""
+    """Return samples at unit norm in single precision, and their labels."""
     bunch = data[name]
     return normalize(bunch.data.astype(np.float32)), bunch.target
 
 
 def divided(y: Array, repetition: int, tested: int) -> tuple[Array, Array]:
-    """Rows to train on and rows to test on, `tested` of every class.
+    """Return training rows and test rows, with `tested` test rows of every class.
 
-    The test rows of repetitions are disjoint while there are any left, then the samples are shuffled anew.
+    The test rows of repetitions are disjoint as long as there are unused rows; then the samples are shuffled again.
 
     Examples
     --------
@@ -40,14 +40,14 @@ STARTS: tuple[Literal["svd", "random", "kmeans"], ...] = (
     "svd",
     "random",
     "kmeans",
-)  # of Semi-NMF, deep or not; the default first
+)  # initializations of Semi-NMF, deep or not; the default first
 WIDEST = 1000
 
 
 def random_sizes(depth: int, top: int, mean: float, seed: int) -> tuple[int, ...]:
-    """Decreasing sizes of so many layers: `top` on top, those below from an exponential distribution.
+    """Return decreasing sizes of `depth` layers: `top` for the top layer, the others from an exponential distribution.
 
-    None is narrower than the top layer, or wider than 1000: beyond the number of pixels there is nothing left to hold.
+    No layer is narrower than the top layer, or wider than 1000: a layer needs no more features than there are pixels.
 
     Examples
     --------

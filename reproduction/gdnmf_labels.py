@@ -42,19 +42,20 @@ DECAY = 0.3  # the supplement's, section 3.6
 DRAWS = 10
 DEFAULT_WEIGHT, PUBLISHED_WEIGHT = GDNMF().label_weight, 100.0  # α of section 3.6
 
-# Table R2: NMI in per cent on CMU PIE, by share of labels.
+# Table R2: NMI in percent on CMU PIE, by share of labels.
 PUBLISHED = {"GD²NMF": dict(zip(SHARES, (82.83, 83.99, 84.98, 84.64), strict=True))}
 PUBLISHED["SGDNMF"] = dict(zip(SHARES, (76.69, 80.59, 81.88, 82.56), strict=True))
 
 ORIGIN = (
-    "CMU PIE (2856 faces, 68 people), COIL-20 (1440 pictures of 20 objects), Yale (165 faces, 15 people), 32 x 32 pixels, samples at unit\n"
-    "norm, single precision unless stated otherwise. The defaults of `GDNMF` were chosen with knowledge of the labels of PIE and COIL-20, but not of Yale: see\n"
+    "The data are CMU PIE (2856 faces, 68 people), COIL-20 (1440 pictures of 20 objects) and Yale (165 faces, 15\n"
+    "people), with 32 x 32 pixels. Samples have unit norm and, unless stated otherwise, single precision. The\n"
+    "defaults of `GDNMF` were chosen with knowledge of the labels of PIE and COIL-20, but not of Yale: see\n"
     "[decision 8](../decisions/0008-gdnmf.md)."
 )
 
 
 def decayed(n_features: int, depth: int = 2, decay: float = DECAY) -> tuple[int, ...]:
-    """r_1..r_m by the decay, as `GDNMF` has them.
+    """Return the layer sizes r_1..r_m that `GDNMF` computes from the decay.
 
     Examples
     --------
@@ -68,18 +69,18 @@ def decayed(n_features: int, depth: int = 2, decay: float = DECAY) -> tuple[int,
 
 
 def sets_of(plan: Plan) -> list[str]:
-    """The data sets, or the first."""
+    """Return the names of the data sets, or only the first in a quick run."""
     return list(SETS)[:1] if plan.quick else list(SETS)
 
 
 def few_sweeps(plan: Plan, *, pretrains: bool = True) -> dict[str, Any]:
-    """Limits of the sweeps in a quick run, otherwise nothing."""
+    """Return limits of the number of sweeps in a quick run, otherwise no parameters."""
     names = ("max_iter", "pretrain_max_iter") if pretrains else ("max_iter",)
     return dict.fromkeys(names, 3) if plan.quick else {}
 
 
 def scored(model: Any, y: Array, known: Array, seed: int, plan: Plan, scale: str = "as they are") -> Row:
-    """Clusters of the top codes, and the labels that were not given, where the model knows labels."""
+    """Return scores of k-means on the top codes and, if there are any, of the predicted labels of unlabeled samples."""
     row = scores_beside_labels(CODE_SCALES[scale](model.codes_[-1]), y, known, seed, plan.size(RESTARTS, 2))
     guessed = getattr(model, "transduction_", None)
     row["labels"] = float("nan") if guessed is None else float(np.mean((guessed == y)[~known]))
@@ -97,7 +98,7 @@ def _label_trials(plan: Plan) -> list[Trial]:
 
 
 def _label_models(name: str, rank: int, seed: int, plan: Plan) -> dict[float, Any]:
-    """The settings of a model by α; the default first."""
+    """Return the settings of a model by α, the default first."""
     if name in BASELINES:
         return {0.0: baseline(name, rank)}
     few = few_sweeps(plan, pretrains=False)
@@ -109,7 +110,7 @@ def _label_models(name: str, rank: int, seed: int, plan: Plan) -> dict[float, An
             return {0.0: DeepNMF((3 * rank, rank), random_state=seed, **few_sweeps(plan))}
         case "CNMF":
             return {0.0: CNMF(rank, random_state=seed, **few)}
-        case "SSNMF":  # a sweep of it does less than one of both paths, hence the smaller tol
+        case "SSNMF":  # its sweeps do less than sweeps of both paths, hence the smaller tol
             parameters = {"paths": "shallow", "tol": 1e-3, **few_sweeps(plan)}
             return {weight: GDNMF(label_weight=weight, random_state=seed, **parameters) for weight in weights}
     return {w: GDNMF(label_weight=w, random_state=seed, **few_sweeps(plan)) for w in weights}
@@ -131,12 +132,12 @@ def _run_labels(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
 
 
 def _fit(model: Any, X: Array, labels: Array) -> None:
-    """Fit a model with labels, or one that takes none."""
+    """Fit a model with labels, or a baseline without."""
     model.fit(X) if isinstance(model, Baseline) else model.fit(X, labels)
 
 
 def _chosen(some: Results, protocol: str) -> Results:
-    """The setting whose accuracy is best on average, or the default."""
+    """Return the rows of the setting with the best mean accuracy (`paper`), or of the default (`blind`)."""
     if protocol == "blind":
         return some.where(default=1)
     settings = dict.fromkeys((row["weight"], row["scale"]) for row in some.rows)
@@ -166,14 +167,14 @@ LABEL_COLUMNS: dict[Protocol, Columns] = {
 
 
 def _label_row(some: Results, columns: Columns) -> list[str]:
-    """The cells of a model; those of clusters are empty for a classifier."""
+    """Return the table cells of a model; the cells of clustering scores are empty for a classifier."""
     cells = (cell(some) if some.protocols else "" for cell in columns.values())
     return [*cells, some.where(default=1).spread("labels", 1, 100)]
 
 
 def _label_table(some: Results) -> str:
     columns = {head: cell for protocol in some.protocols for head, cell in LABEL_COLUMNS[protocol].items()}
-    head = ["labels", "model", *columns, "labels that were not given"]
+    head = ["labels", "model", *columns, "accuracy on unlabeled samples"]
     rows = []
     for share, model in product(some.distinct("share"), some.distinct("model")):
         if found := some.where(share=share, model=model):
@@ -194,7 +195,7 @@ def _published_table(some: Results) -> str:
 
 
 def _compared(results: Results) -> Iterator[Comparison]:
-    """Table R2."""
+    """Yield a comparison for every number of Table R2."""
     pie = results.where(data="CMU PIE", model="GD²NMF")
     for share in pie.distinct("share"):
         some, number = pie.where(share=share), PUBLISHED["GD²NMF"][float(share)]
@@ -213,7 +214,8 @@ def _label_claims(some: Results) -> str:
         )
         gap = ours - PUBLISHED["GD²NMF"][float(share)]
         lines.append(
-            f"- {float(share):.0%} of the labels: the NMI of GD²NMF by `{p}` differs by {gap:+.2f} from the published one, by {ours - hard:+.2f} from that of CNMF (a hard constraint),\n"
+            f"- {float(share):.0%} of the labels: the NMI of GD²NMF by `{p}` differs by {gap:+.2f} from the published "
+            f"one, by {ours - hard:+.2f} from that of CNMF (a hard constraint),\n"
             f"  and by {ours - none:+.2f} from that of NMF, which uses no labels and is scored on the same samples."
         )
     return "\n".join(lines)
@@ -223,17 +225,21 @@ def _label_page(results: Results) -> str:
     pie = results.where(data="CMU PIE")
     parts = [
         ORIGIN,
-        f"Labels are given for a share of each class, in {len(results.distinct('draw'))} draws, each with its own initialization; two layers with a decay of {DECAY}.\n"
-        f"k-means on the fitted top codes, {RESTARTS} restarts. Scores in per cent, mean and standard deviation over the draws.",
+        f"Labels are given for a share of each class, in {len(results.distinct('draw'))} draws, each with its own\n"
+        f"initialization. GD²NMF has two layers with a decay of {DECAY}. k-means runs on the fitted top codes, with\n"
+        f"{RESTARTS} restarts. Scores are in percent, mean and standard deviation over the draws.",
         described(results, LABELED_PROTOCOLS),
-        f"In `paper` the label weight α ({DEFAULT_WEIGHT:g}, the default, or {PUBLISHED_WEIGHT:g}, the supplement's) and the scale of the codes are those with the best accuracy on\n"
-        "average; in `blind` α is the default and the codes are not rescaled. The last column is the share of samples without a label whose label the\n"
-        "model predicts correctly. SSNMF is `GDNMF` without its deep path, CNMF gives all labeled samples of a class the same code. NMF,\n"
-        "`DeepNMF` (with three times as many features below), and k-means on the data, PCA and whitened PCA use no labels.",
+        f"In `paper`, the label weight α ({DEFAULT_WEIGHT:g}, the default, or {PUBLISHED_WEIGHT:g}, the\n"
+        "supplement's) and the scale of the codes are those with the best mean accuracy; in `blind`, α is the\n"
+        "default and the codes are not rescaled. The last column is the share of samples without a label whose label\n"
+        "the model predicts correctly. SSNMF is `GDNMF` without its deep path. CNMF gives all labeled samples of a\n"
+        "class the same code.\n"
+        "NMF, `DeepNMF` (with three times as many features in its lower layer) and the baselines (k-means on the\n"
+        "data, PCA and whitened PCA) use no labels.",
         "## Table R2: NMI on CMU PIE",
         _published_table(pie),
         _label_claims(pie),
-        "This package has no SGDNMF.",
+        "SGDNMF is not implemented in this package.",
     ]
     for name in results.distinct("data"):
         parts += [f"## {name}", _label_table(results.where(data=name))]

@@ -21,7 +21,7 @@ DRAWS = 5
 
 
 def _fitted(seed: int, X: Array, plan: Plan) -> GDNMF:
-    """GDNMF, the model without labels."""
+    """Return GDNMF, fitted without labels."""
     return GDNMF(random_state=seed, **few_sweeps(plan)).fit(X)
 
 
@@ -30,7 +30,7 @@ def _trials(plan: Plan) -> list[Trial]:
 
 
 def _run(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
-    """The codes of each layer; beside them the pixels, PCA and whitened PCA, and the layers of `DeepNMF`."""
+    """Yield the scores of the codes of each layer, of the baselines, and of the layers of `DeepNMF`."""
     X, y = unit_samples(data, COIL)
     draw = int(trial["draw"])
     model = _fitted(draw, X, plan)
@@ -55,10 +55,14 @@ def _page(results: Results) -> str:
         rows.append([title, some.rows[0]["size"], some.spread("silhouette"), *cells])
     return "\n\n".join(
         [
-            f"`GDNMF` of COIL-20 (1440 pictures of 20 objects, samples at unit norm) without labels, {len(results.distinct('draw'))} initializations. The silhouette, from -1 to 1, measures how much closer samples are to\n"
-            f"those of their own object than to those of the nearest other object. k-means with as many clusters as objects, {RESTARTS} restarts, scores in per cent. All settings are\n"
-            "the defaults: the protocols differ in the restart only. The supplement shows t-SNE maps and no numbers; it states that the second layer separates the samples better\n"
-            "than the first. k-means on the data, PCA and whitened PCA of as many components as the top layer has, and `DeepNMF` of the same sizes are not in the supplement.",
+            "`GDNMF` is fitted to COIL-20 (1440 pictures of 20 objects, samples at unit norm) without labels, from\n"
+            f"{len(results.distinct('draw'))} initializations. The silhouette, from -1 to 1, measures how much\n"
+            "closer samples are to those of their own object than to those of the nearest other object. k-means has\n"
+            f"as many clusters as there are objects, and {RESTARTS} restarts; scores are in percent. All settings\n"
+            "are the defaults, so the protocols differ only in the restart. The supplement shows t-SNE maps and no\n"
+            "numbers; it states that the second layer separates the samples better than the first.\n"
+            "The baselines (k-means on the data, PCA and whitened PCA with as many components as the top layer) and\n"
+            "`DeepNMF` with the same sizes are not in the supplement.",
             described(results),
             table(["codes", "size", "silhouette of the objects", *measures], rows),
         ]
@@ -66,7 +70,7 @@ def _page(results: Results) -> str:
 
 
 def _draw(results: Results, data: Data, plan: Plan, folder: Path) -> list[str]:
-    """Maps of both layers, and the loss of the fit."""
+    """Draw maps of the codes of both layers, and the loss of the fit."""
     X, y = unit_samples(data, COIL)
     model = _fitted(0, X, plan)
     figures = {f"Codes of layer {layer + 1}": plot_codes(model, X, y, layer=layer) for layer in range(2)}

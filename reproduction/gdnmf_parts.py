@@ -18,19 +18,20 @@ from reproduction.protocols import LABELED_PROTOCOLS, described, given_labels, k
 
 __all__ = ["EXPERIMENTS", "fitted_scores", "introduction"]
 
-SHARE = 0.1  # of the labels; the supplement gives none for these figures
+SHARE = 0.1  # share of the labels; the supplement gives none for these figures
 
 
 def fitted_scores(model: GDNMF, X: Array, y: Array, seed: int, plan: Plan) -> Row:
-    """Fit with a draw of labels, and score the fitted codes."""
+    """Fit a model with a random draw of labels, and return the scores of its codes."""
     known = known_rows(y, SHARE, seed)
     return scored(model.fit(X, given_labels(y, known)), y, known, seed, plan)
 
 
 def _measures(some: Results) -> dict[str, str]:
-    """What is shown, by its title."""
+    """Return the columns that are shown, by their titles."""
     scores = product({"accuracy": "accuracy", "NMI": "nmi"}.items(), some.protocols)
-    return {f"{title}, `{p}`": f"{p}_{name}" for (title, name), p in scores} | {"labels that were not given": "labels"}
+    measures = {f"{title}, `{p}`": f"{p}_{name}" for (title, name), p in scores}
+    return measures | {"accuracy on unlabeled samples": "labels"}
 
 
 def _cells(some: Results) -> list[str]:
@@ -38,10 +39,12 @@ def _cells(some: Results) -> list[str]:
 
 
 def introduction(results: Results) -> str:
-    """The data, the draws and the protocols."""
+    """Return a description of the data, the draws and the protocols."""
     return (
-        f"{ORIGIN}\n\nLabels are given for {SHARE:.0%} of each class, in {len(results.distinct('draw'))} draws, each with its own initialization. k-means on the fitted top\n"
-        f"codes, not rescaled. Scores in per cent, mean and standard deviation over the draws.\n\n{described(results, LABELED_PROTOCOLS)}"
+        f"{ORIGIN}\n\n"
+        f"Labels are given for {SHARE:.0%} of each class, in {len(results.distinct('draw'))} draws, each with its\n"
+        "own initialization. k-means runs on the fitted top codes, which are not rescaled. Scores are in percent,\n"
+        f"mean and standard deviation over the draws.\n\n{described(results, LABELED_PROTOCOLS)}"
     )
 
 
@@ -53,7 +56,7 @@ BOTH, BASIS, FEATURES, DEEP, SHALLOW = "GD²NMF", "only basis deep", "only featu
 
 
 def _variant(name: Value, n_features: int) -> dict[str, Any]:
-    """GD²NMF_b, GD²NMF_f, GD²NMF_d and GD²NMF_s of the supplement."""
+    """Return the parameters of GD²NMF, or of GD²NMF_b, GD²NMF_f, GD²NMF_d or GD²NMF_s of the supplement."""
     first, top = decayed(n_features)
     match name:
         case "only basis deep":
@@ -63,7 +66,7 @@ def _variant(name: Value, n_features: int) -> dict[str, Any]:
         case "deep path":
             return {"paths": "deep"}
         case "shallow path":
-            return {"paths": "shallow", "tol": 1e-3}  # a sweep of it does less, and costs less
+            return {"paths": "shallow", "tol": 1e-3}  # its sweeps do less, and cost less
     return {}
 
 
@@ -88,7 +91,7 @@ def _run_parts(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
 
 
 def _gains(some: Results, label: str) -> str:
-    """All parts together against each variant."""
+    """Return a list of the gains of the full model over each variant."""
     whole = some.where(parts=BOTH)
     lines = []
     for parts in some.distinct("parts"):
@@ -116,12 +119,14 @@ def _part_page(results: Results) -> str:
         [
             introduction(results),
             "## Fig. R1(a): deep basis, deep features, or both",
-            "The supplement plots accuracies and gives no numbers; it states that GD²NMF is better than either half on all three data sets. The two rows for\n"
-            "the paths are an addition.",
+            "The supplement plots accuracies and gives no numbers; it states that on all three data sets GD²NMF is\n"
+            "better than with a deep basis only or with deep features only. The two rows for the paths are our\n"
+            "addition.",
             table(["data", "parts", *_measures(results)], first),
             "\n".join(_gains(sets.where(data=name), str(name)) for name in sets.distinct("data")),
             "## Fig. R1(b): deep path, shallow path, or both, by the number of classes of CMU PIE",
-            "Classes drawn at random. The supplement states that both together are usually better than either.",
+            "Classes are drawn at random. The supplement states that both paths together are usually better than "
+            "either.",
             table(["classes", "parts", *_measures(results)], second),
             "\n".join(_gains(by_classes.where(classes=k), f"{k} classes") for k in by_classes.distinct("classes")),
         ]
@@ -158,7 +163,7 @@ def _run_depth(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
     draw, depth = int(trial["draw"]), int(trial["depth"])
     model = GDNMF(depth=depth, label_weight=float(trial["weight"]), random_state=draw, **few_sweeps(plan))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # a step that overflows is taken back
+        warnings.simplefilter("ignore", RuntimeWarning)  # a step that overflows is rejected
         found = fitted_scores(model, X.astype(np.float64), y, draw, plan)
     yield found | {"sizes": ", ".join(map(str, decayed(X.shape[1], depth)))}
 
@@ -178,12 +183,14 @@ def _depth_page(results: Results) -> str:
     for name, weight, depth in product(*columns):
         some = results.where(data=name, weight=weight, depth=depth)
         rows.append([name, f"{float(weight):g}", depth, some.rows[0]["sizes"], *_cells(some)])
-    weights = " and ".join(f"{title}, {weight:g}" for title, weight in DEPTH_WEIGHTS.items())
+    weights = " and ".join(f"{weight:g} ({title})" for title, weight in DEPTH_WEIGHTS.items())
     return "\n\n".join(
         [
             introduction(results),
-            f"One to five layers with a decay of {DECAY} and two label weights: {weights}. The supplement plots the scores and gives no numbers; it states that two\n"
-            "layers are usually best and that more are much worse. Double precision, since repeated squares exceed the range of single precision.",
+            f"Models have one to five layers with a decay of {DECAY}, and two label weights: {weights}. The\n"
+            "supplement plots the scores and gives no numbers; it states that two layers are usually best and that\n"
+            "more are much worse. Fits use double precision, because repeated squares exceed the range of single\n"
+            "precision.",
             "Accuracy by depth:\n\n" + _best_depths(results),
             table(["data", "α", "layers", "sizes", *_measures(results)], rows),
         ]

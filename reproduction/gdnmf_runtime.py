@@ -1,4 +1,4 @@
-"""GD²NMF (supplement): Table R1, seconds."""
+"""GD²NMF (supplement): Table R1, run times in seconds."""
 
 import time
 from collections.abc import Iterator
@@ -15,9 +15,9 @@ from reproduction.protocols import given_labels, known_rows
 __all__ = ["EXPERIMENTS"]
 
 TIMINGS = 3
-SHARE = 0.1  # of the labels; the supplement gives none here
+SHARE = 0.1  # share of the labels; the supplement gives none for this table
 
-# Table R1, in seconds; those of AR and Caltech101-20 are left out, which are not among our data.
+# Table R1, in seconds, without AR and Caltech101-20, which are not among our data sets.
 PUBLISHED = {
     "CMU PIE": {
         "CNMF": 20.95,
@@ -40,7 +40,7 @@ PUBLISHED = {
 
 
 def _models(n_features: int, plan: Plan) -> dict[str, Any]:
-    """The models of the table that are here, of the same sizes, with their defaults."""
+    """Return the models of the table that this package has, with the same sizes and their defaults."""
     sizes = decayed(n_features)
     few = few_sweeps(plan)
     return {
@@ -52,14 +52,14 @@ def _models(n_features: int, plan: Plan) -> dict[str, Any]:
 
 
 def _trials(plan: Plan) -> list[Trial]:
-    """One, so that nothing is timed beside another fit."""
+    """Return a single trial, so that no two fits are timed at once."""
     return [{"timed": "one after the other"}]
 
 
 def _run(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
     sets = {name: unit_samples(data, file) for name, file in SETS.items()}
     for model in _models(sets["Yale"][0].shape[1], plan).values():
-        _timed(model, *sets["Yale"])  # what is compiled or loaded once
+        _timed(model, *sets["Yale"])  # warm-up: compiles and loads what is needed once
     for name, timing in product(sets, plan.repeats(TIMINGS)):
         for title, model in _models(sets[name][0].shape[1], plan).items():
             yield {
@@ -91,11 +91,14 @@ def _page(results: Results) -> str:
     rows = [_line(name, model, results) for name in results.distinct("data") for model in PUBLISHED[str(name)]]
     return "\n\n".join(
         [
-            f"One fit on one core, best of {len(results.distinct('timing'))}, {SHARE:.0%} of the labels given, two layers with a decay of 0.3 (CNMF: as many components as the top\n"
-            "layer), single precision. Every model has its own defaults, hence its own stopping rule. All fits run one after the other in one trial; other\n"
-            "programs on the machine would slow all of them down equally.",
-            "**The published seconds are from another machine** (Core i7-10700, MATLAB R2020b) and from programs with unknown stopping rules: the last column does\n"
-            "not compare methods. This package has no DNBMF and no SGDNMF.",
+            f"The table gives the time of one fit on one core, best of {len(results.distinct('timing'))}, with\n"
+            f"{SHARE:.0%} of the labels and in single precision. Models have two layers with a decay of 0.3; CNMF\n"
+            "has as many components as the top layer. Every model has its own defaults, hence its own stopping rule.\n"
+            "All fits run one after the other in one trial; other programs on the machine would slow all of them\n"
+            "down equally.",
+            "**The published seconds are from another machine** (Core i7-10700, MATLAB R2020b) and from programs\n"
+            "with unknown stopping rules: the last column does not compare methods. DNBMF and SGDNMF are not\n"
+            "implemented in this package.",
             table(["data", "model", "ours, s", "sweeps", "published, s", "published / ours"], rows),
         ]
     )

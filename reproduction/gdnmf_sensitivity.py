@@ -51,7 +51,7 @@ def _grid(some: Results, measure: str) -> str:
 
 
 def _ranges(some: Results, measure: str, name: str) -> str:
-    """The range of the mean along each parameter, averaged over the other."""
+    """Return the range of the mean along each parameter, averaged over the other."""
     along = {
         column: [100 * some.where(**{column: value}).mean(measure) for value in some.distinct(column)]
         for column in ("weight", "decay")
@@ -73,19 +73,21 @@ def _sensitivity_page(results: Results) -> str:
     some = results.where(part="grid")
     titles = product({"accuracy": "accuracy", "nmi": "NMI", "purity": "purity"}.items(), some.protocols)
     measures = {f"{p}_{name}": f"{title}, `{p}`" for (name, title), p in titles}
-    measures["labels"] = "labels that were not given"
+    measures["labels"] = "accuracy on unlabeled samples"
     parts = [
         introduction(some),
-        "The supplement plots surfaces over the decay r and the label weight α and gives no numbers; it calls GD²NMF less sensitive to α, and stable for r > 0.15.\n"
-        "The list gives the range of the mean (largest minus smallest, in points) along one parameter, averaged over the other.",
+        "The supplement plots surfaces over the decay r and the label weight α and gives no numbers; it states that\n"
+        "GD²NMF is less sensitive to α, and stable for r > 0.15. The list gives the range of the mean (largest minus\n"
+        "smallest, in percentage points) along one parameter, averaged over the other.",
         "\n".join(_ranges(some, measure, name) for measure, name in measures.items()),
     ]
     for measure, name in measures.items():
         parts += [f"## {name[0].upper()}{name[1:]}", _grid(some, measure)]
     parts += [
         "## The map between layers",
-        "The supplement does not specify g. The table gives the loss ½‖X - X̂‖² at the end of a fit without labels, and the number of sweeps. With identity or relu\n"
-        "the model is NMF in other variables; sigmoid and softplus are shifted to pass through 0, which makes the sigmoid a tanh in other units.",
+        "The supplement does not specify the map g. The table gives the loss ½‖X - X̂‖² at the end of a fit without\n"
+        "labels, and the number of sweeps. With identity or relu, the model is NMF in other variables. Sigmoid and\n"
+        "softplus are shifted to pass through 0, which turns the sigmoid into a rescaled tanh.",
         _activation_table(results.where(part="g")),
     ]
     return "\n\n".join(parts)

@@ -1,4 +1,4 @@
-"""Gene expression: kinds of leukemia in Golub's arrays, and types of blood cells in single cells."""
+"""Gene expression: kinds of leukemia in Golub's microarrays, and types of single blood cells."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
@@ -38,7 +38,7 @@ def _trials(plan: Plan) -> list[Trial]:
 
 
 def _features(model: Any, X: Matrix, y: Array, classes: Sequence[str], genes: Sequence[str], n: int) -> Iterator[Row]:
-    """Genes of every top feature: the heaviest, and the most specific; and the class of most of its samples."""
+    """Yield the heaviest and the most specific genes of every top feature, and the class of most of its samples."""
     features, codes = layers_of(model, X)[-1]
     heaviest, own = top_names(model, -1, genes, n), own_names(features, genes, n)
     strongest = codes.argmax(axis=1)
@@ -77,7 +77,7 @@ def _leukemia_trials(plan: Plan) -> list[Trial]:
 
 
 def _kinds(bunch: Any, k: int) -> tuple[Array, list[str]]:
-    """The three kinds, or acute myeloid (AML) against lymphoblastic (ALL) leukemia."""
+    """Return labels and names of the three kinds, or of acute myeloid (AML) and lymphoblastic (ALL) leukemia."""
     names = [str(name) for name in bunch.class_names]
     if k == 3:
         return bunch.target, names
@@ -104,7 +104,7 @@ def _run_leukemia(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
 
 
 def _leukemia_row(some: Results) -> list[str]:
-    """The default initialization, all random ones, and of these the one with the lowest error and the one with the best accuracy."""
+    """Return scores of the default initialization, of all random ones, and of the one that each protocol chooses."""
     default, random = some.where(start="default"), some.where(start="random")
     chosen = {
         "paper": max(random.rows, key=lambda row: float(row["strongest_accuracy"])),
@@ -133,7 +133,8 @@ def _leukemia_findings(some: Results) -> str:
         means = {model: found.where(model=model).mean("strongest_accuracy") for model in MODELS}
         best = [model for model, mean in means.items() if mean == max(means.values())]
         lines.append(
-            f"- k = {k}, values {values}, default init: {max(means.values()):.1%} by {', '.join(best)}; NMF {means['NMF']:.1%}, scikit-learn's {means[MODELS[0]]:.1%}."
+            f"- k = {k}, values {values}, default init: the best accuracy is {max(means.values()):.1%} "
+            f"({', '.join(best)}); NMF has {means['NMF']:.1%}, scikit-learn's NMF {means[MODELS[0]]:.1%}."
         )
     return "\n".join(lines)
 
@@ -141,9 +142,10 @@ def _leukemia_findings(some: Results) -> str:
 def _leukemia_page(results: Results) -> str:
     top = results.where(part="top")
     parts = [
-        "Golub's arrays: 38 samples of bone marrow, 5000 genes as chosen by Brunet et al. (2004): 19 ALL of B cells, 8 ALL of T cells, 11 AML. The cluster of a\n"
-        f"sample is its strongest feature; k = 2 is scored against AML and ALL, k = 3 against all three. Deep models have {BELOW} features in the lower layer. Accuracy is the share of correct\n"
-        "samples under the best matching of clusters to kinds.",
+        "Golub's microarrays have 38 samples of bone marrow (19 B-cell ALL, 8 T-cell ALL, 11 AML) and the 5000 genes\n"
+        "that Brunet et al. (2004) chose. The cluster of a sample is its strongest feature; k = 2 is scored against\n"
+        f"AML and ALL, k = 3 against all three kinds. Deep models have {BELOW} features in the lower layer. Accuracy\n"
+        "is the share of correct samples under the best matching of clusters to kinds.",
         described(top, START_PROTOCOLS),
         described_starts(top),
         "## Findings",
@@ -198,7 +200,8 @@ def _pbmc_findings(some: Results) -> str:
         best = max(means, key=lambda name: means[name])
         plain = means["layer 1 of NMF"], means[f"layer 1 of {MODELS[0]}"]
         lines.append(
-            f"- {start} init, NMI by `{protocol}`: the highest is {means[best]:.3f} ({best}); NMF has {plain[0]:.3f}, scikit-learn's {plain[1]:.3f}."
+            f"- {start} init, NMI by `{protocol}`: the highest is {means[best]:.3f} ({best}); "
+            f"NMF has {plain[0]:.3f}, scikit-learn's NMF {plain[1]:.3f}."
         )
     return "\n".join(lines)
 
@@ -206,8 +209,9 @@ def _pbmc_findings(some: Results) -> str:
 def _pbmc_page(results: Results) -> str:
     layers = results.where(part="layer")
     parts = [
-        "Blood cells (PBMC 68k, scanpy's reduced set): 700 cells, 765 genes, log-normalized counts, sparse; ten types, which were assigned by similarity of\n"
-        f"expression. Ten features on top. k-means with ten clusters on the codes of each layer, {RESTARTS} restarts.",
+        "Blood cells (PBMC 68k, scanpy's reduced set): 700 cells, 765 genes, sparse log-normalized counts, and ten\n"
+        "cell types, which were assigned by similarity of expression. Models have ten features on top. k-means runs\n"
+        f"on the codes of each layer, with ten clusters and {RESTARTS} restarts.",
         described_protocols(layers),
         "## Findings",
         _pbmc_findings(layers),

@@ -22,8 +22,8 @@ from reproduction.sequences import FOLDS, Reader, Sequences, Split, bird_frames,
 
 __all__ = ["EXPERIMENTS"]
 
-PAIRS = 20_000  # of rows, whose angles are taken
-CONSOLIDATED = np.cos(np.deg2rad(5))  # the paper's definition of one topic
+PAIRS = 20_000  # pairs of rows whose angles are averaged
+CONSOLIDATED = np.cos(np.deg2rad(5))  # the paper counts topics within 5° as one
 FORWARD, BACKWARD = 2, 3  # the paper's algorithms
 
 
@@ -42,7 +42,7 @@ BIRDS = Setting("esc50_birds", bird_frames, 30, (0, 25, 50, 75))
 
 
 def _trials(setting: Setting, plan: Plan) -> list[Trial]:
-    """The paper's grid by both protocols and from its own start, a plain classifier, and the angles."""
+    """Return trials of the paper's grid by both protocols and with its own initialization, a baseline, and angles."""
     layers = (2,) if plan.quick else (2, 3)
     deep = product((FORWARD, BACKWARD), layers, setting.pools[::2] if plan.quick else setting.pools)
     grid = [(FORWARD, 1, 0), *deep]
@@ -97,7 +97,7 @@ def _run(setting: Setting, trial: Trial, data: Data, plan: Plan) -> Iterator[Row
 
 
 def _transduced(model: Any, rows: Sequences, known: Array) -> Row:
-    """Rows without a label, and sequences without a labeled row."""
+    """Return the scores of rows without a label, and of sequences without a labeled row."""
     right = _guessed_groups(model, rows) == rows.classes_of_groups
     head = (model.codes_[-1] @ model.label_factor_).argmax(axis=1)  # the published prediction
     return {
@@ -109,7 +109,7 @@ def _transduced(model: Any, rows: Sequences, known: Array) -> Row:
 
 
 def _predicted(model: Any, rows: Sequences) -> Row:
-    """Rows and sequences that the fit has not seen."""
+    """Return the scores of rows and sequences that the fit has not used."""
     codes = model.transform(rows.X, groups=rows.groups)
     head = (codes @ model.label_factor_).argmax(axis=1)
     return {
@@ -121,7 +121,7 @@ def _predicted(model: Any, rows: Sequences) -> Row:
 
 
 def _baseline(parts: Split) -> Row:
-    """Sequences by a logistic regression on summaries of those with a labeled row."""
+    """Return the score of a logistic regression that is trained on summaries of the sequences with a labeled row."""
     rows, labeled = parts.fitted, parts.fitted.labeled_groups(parts.known)
     summaries = rows.summaries
     model = make_pipeline(StandardScaler(with_mean=False), LogisticRegression(max_iter=5000))
@@ -132,7 +132,7 @@ def _baseline(parts: Split) -> Row:
 
 
 def _guessed_groups(model: Any, rows: Sequences) -> Array:
-    """The class with the largest mean probability over the rows of each sequence."""
+    """Return, for each sequence, the class with the largest mean probability over its rows."""
     starts = np.unique(rows.groups, return_index=True)[1]
     sums = np.add.reduceat(model.predict_proba(rows.X, groups=rows.groups), starts)
     return np.asarray(model.classes_[sums.argmax(axis=1)])
@@ -143,13 +143,13 @@ def _share(right: Array) -> float:
 
 
 def _consolidated(model: Any) -> int:
-    """How many top features have another one within 5°."""
+    """Return the number of top features that are within 5° of another one."""
     cosines = model.components_ @ model.components_.T - 2 * np.eye(len(model.components_))
     return int(np.count_nonzero(cosines.max(axis=1) >= CONSOLIDATED))
 
 
 def _angles(setting: Setting, rows: Sequences, pool: int, plan: Plan) -> Iterator[Row]:
-    """Mean angles between codes of two rows, of one class and of two, layer by layer."""
+    """Yield the mean angles between the codes of rows of the same class and of different classes, layer by layer."""
     first, second = np.random.default_rng(0).integers(0, len(rows.y), (2, PAIRS))
     same = rows.y[first] == rows.y[second]
     sizes = (plan.size(setting.rank, 5),) * 3
@@ -162,7 +162,7 @@ def _angles(setting: Setting, rows: Sequences, pool: int, plan: Plan) -> Iterato
 
 
 def _draw(setting: Setting, name: str, results: Results, data: Data, plan: Plan, folder: Path) -> list[str]:
-    """Accuracy over the pool, and B before and after back-propagation from the paper's start."""
+    """Draw accuracy over the pool, and B before and after back-propagation with the paper's initialization."""
     bunch, pool = data[setting.data], setting.pools[-2]
     parts = split(setting.rows(bunch), "paper", draw=0)
     trial: Trial = {"start": "random", "layers": 2, "pool": pool, "draw": 0}

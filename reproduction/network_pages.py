@@ -16,7 +16,7 @@ __all__ = ["compared_purity", "draw_accuracies", "draw_heads", "network_page"]
 
 @dataclass(frozen=True)
 class Wording:
-    """What rows and sequences are, what the paper had, and what it found."""
+    """Names of rows and sequences, descriptions of the data, and the paper's numbers."""
 
     row: str
     group: str
@@ -33,9 +33,12 @@ WORDING = {
         group="documents",
         figures=("Fig. 9", "Fig. 11"),
         ours=(
-            "The paper's corpus is not public: five classes, documents of 10 to 30 paragraphs, pooled over paragraphs. Ours is BBC news, five classes, 2225 documents as\n"
-            "word counts without paragraphs: the words of each document are distributed at random over six chunks; a chunk is a row and the document its\n"
-            "sequence. Random chunks are more similar to each other than paragraphs are. tf-idf, rank 20."
+            "The paper's corpus is not public. It has five classes and documents of 10 to 30 paragraphs, with\n"
+            "pooling over paragraphs.\n"
+            "Ours is BBC news, with five classes and 2225 documents as word counts without paragraphs. The words of\n"
+            "each document are therefore distributed at random over six chunks; a chunk is a row, and a document is\n"
+            "a sequence. Random chunks are more similar to each other than paragraphs are. Rows are tf-idf values,\n"
+            "and the rank is 20."
         ),
         held_out="a fifth of the documents is held out",
         ssnmf=0.46,
@@ -45,10 +48,11 @@ WORDING = {
         group="clips",
         figures=("Fig. 13", "Fig. 14"),
         ours=(
-            "The paper's recordings are not public: owls, woodpeckers and hummingbirds, calls of 3 s, 162 frames each. Ours are four classes of ESC-50, 160 clips of\n"
-            "2 s: a row is a frame of 46 ms of √|spectrogram|, 57 frames per clip, clips at equal power; a clip is a sequence. Rank 30."
+            "The paper's recordings are not public. They are calls of owls, woodpeckers and hummingbirds, of 3 s and\n"
+            "162 frames each. Ours are 160 clips of 2 s from four classes of ESC-50, at equal power. A row is a\n"
+            "frame of 46 ms of √|spectrogram|, and a clip is a sequence of 57 frames. The rank is 30."
         ),
-        held_out="one fold of ESC-50 is held out, which has no recording in common with the others",
+        held_out="one fold of ESC-50, which shares no recording with the others, is held out",
         ssnmf=0.59,
         # Purity Score Audio Data, beside Fig. 14: pool; Algorithm 2 with 1, 2, 3 layers; Algorithm 3 with 2, 3.
         purity="""
@@ -62,7 +66,7 @@ COLUMNS = ((2, 1), (2, 2), (2, 3), (3, 2), (3, 3))  # algorithm and layers, in t
 
 
 def _published_purity(cells: str) -> dict[tuple[Value, Value, Value], str]:
-    """Purity by algorithm, layers and pool."""
+    """Return the published purity by algorithm, layers and pool."""
     lines = [line.split() for line in cells.strip().splitlines()]
     return {
         (*column, int(pool)): f"{float(cell):.2f}"
@@ -73,7 +77,7 @@ def _published_purity(cells: str) -> dict[tuple[Value, Value, Value], str]:
 
 
 def _models(results: Results) -> list[Row]:
-    """The grid: algorithm, layers and pool."""
+    """Return the grid of models: algorithm, layers and pool."""
     names = ("algorithm", "layers", "pool")
     return [
         dict(zip(names, key, strict=True)) for key in dict.fromkeys(tuple(r[n] for n in names) for r in results.rows)
@@ -109,7 +113,7 @@ def _accuracy_table(results: Results, wording: Wording) -> str:
 
 
 def compared_purity(name: str, results: Results) -> Iterator[Comparison]:
-    """Every published purity; the recordings are others."""
+    """Yield a comparison for every published purity; our recordings differ from the paper's."""
     paper, blind = (results.where(start="layer by layer", protocol=protocol) for protocol in ("paper", "blind"))
     for (algorithm, layers, pool), number in _published_purity(WORDING[name].purity).items():
         model: Row = {"algorithm": algorithm, "layers": layers, "pool": pool}
@@ -121,11 +125,14 @@ def compared_purity(name: str, results: Results) -> Iterator[Comparison]:
         yield Comparison(f"{title}, pool {pool}, purity", float(number), runs, reason=OTHER_RECORDINGS)
 
 
-OTHER_RECORDINGS = "other recordings: the paper's are not public, and its three species are told apart more easily than four classes of ESC-50, of which linear models of whole clips also predict only 86 % (see the page)"
+OTHER_RECORDINGS = (
+    "the recordings differ: the paper's are not public, and its three species are easier to distinguish than four "
+    "classes of ESC-50, for which linear models of whole clips also reach only 86 % (see the page)"
+)
 
 
 def _head_table(results: Results, wording: Wording) -> str:
-    """The paper's own way: a random start, and argmax H_m B."""
+    """Return a table of the paper's own method: a random initialization, and prediction by argmax H_m B."""
     head = ["model", "layers", "pool", f"{wording.row}, argmax H_m B", f"{wording.row}, logistic regression"]
     head += ["layer-wise init: argmax H_m B", "topics within 5° of another"]
     random, layerwise = (results.where(start=start, protocol="paper") for start in ("random", "layer by layer"))
@@ -167,7 +174,7 @@ Condition = Callable[[Row], bool]
 
 
 def _difference(some: Results, measure: str, one: Condition, other: Condition) -> str:
-    """The mean of the rows that meet one condition minus that of the rows that meet the other."""
+    """Return the mean of the rows that meet one condition, minus that of the rows that meet the other."""
     means = [Results([row for row in some.rows if condition(row)]).mean(measure) for condition in (one, other)]
     return f"{means[0] - means[1]:+.3f}"
 
@@ -199,7 +206,7 @@ SPARSER: dict[str, tuple[Condition, Condition]] = {
 
 
 def _claims(results: Results, wording: Wording) -> str:
-    """The paper's claims, each with the differences that support or contradict it."""
+    """Return a list of the paper's claims, each with the differences that support or contradict it."""
     runs = {
         f"`{protocol}`" + (", random init" if start == "random" else ""): results.where(start=start, protocol=protocol)
         for start, protocol in (("layer by layer", "paper"), ("layer by layer", "blind"), ("random", "paper"))
@@ -221,7 +228,7 @@ def _of_groups(runs: dict[str, Results], one: Condition, other: Condition) -> st
 
 
 def network_page(name: str, results: Results) -> str:
-    """The numbers of the figures, and the paper's claims."""
+    """Return the body of the page: the numbers of the figures, and the paper's claims."""
     wording = WORDING[name]
     some = results.where(start="layer by layer", protocol="paper")
     ssnmf = {start: results.where(start=start, protocol="paper", layers=1) for start in ("layer by layer", "random")}
@@ -231,33 +238,42 @@ def network_page(name: str, results: Results) -> str:
     return "\n\n".join(
         [
             wording.ours,
-            f"1 % of the {wording.row} are labeled; mean and standard deviation over {draws} draws.\n\n"
-            f"- `paper`: the labeled {wording.row} are drawn from all, and the unlabeled ones are scored; many of these belong to {wording.group} with other labeled {wording.row}.\n"
-            f"- `blind`: {wording.held_out}; 1 % of the other {wording.row} are labeled, and the held-out {wording.row} are predicted. The fit has not used them, with or without labels.",
-            f"In `paper` the fit uses all {wording.row} that are scored, and labels of other {wording.row} of the same {wording.group}, which pooling carries over. The difference between\n"
-            "the two protocols is the effect of this, and of a fifth fewer labels. Labels are predicted by a logistic regression on the codes\n"
-            "([decision 7](../decisions/0007-labels-in-the-network.md)), a choice that was made on these data. Purity is that of the clusters given by the strongest top component.",
+            f"1 % of the {wording.row} are labeled. Numbers are mean and standard deviation over {draws} draws.\n\n"
+            f"- `paper`: the labeled {wording.row} are drawn from all {wording.row}, and the unlabeled ones are\n"
+            f"  scored; many of these belong to {wording.group} with other labeled {wording.row}.\n"
+            f"- `blind`: {wording.held_out}; 1 % of the other {wording.row} are labeled, and the\n"
+            f"  held-out {wording.row} are predicted. The fit does not use them, not even without labels.",
+            f"In `paper`, the fit uses all {wording.row} that are scored, and pooling carries over the labels of\n"
+            f"other {wording.row} of the same {wording.group}. The two protocols differ by this effect and by a\n"
+            "fifth fewer labels. Labels are predicted by a logistic regression on the codes\n"
+            "([decision 7](../decisions/0007-labels-in-the-network.md)), a choice that was made on these data. Purity\n"
+            "is that of the clusters given by the strongest top component.",
             f"## {accurate}: accuracy by depth and pool",
-            f"Published: SSNMF {published}. Ours: {ssnmf['layer by layer'].mean('rows'):.1%}, and {ssnmf['random'].mean('head'):.1%} from a random initialization by argmax H B, as in the paper. The data\n"
-            "differ, so the numbers cannot be compared. The paper gives the other accuracies as bars only.",
+            f"The published accuracy of SSNMF is {published}. Ours is {ssnmf['layer by layer'].mean('rows'):.1%},\n"
+            f"and {ssnmf['random'].mean('head'):.1%} with a random initialization and prediction by argmax H B, as\n"
+            "in the paper. The data differ, so the numbers cannot be compared. The paper gives the other accuracies\n"
+            "as bars only.",
             _accuracy_table(results, wording),
             "## As published: random initialization, 100 sweeps, argmax H_m B",
             _head_table(results, wording),
             f"## {sparse}: sparseness of B before and after back-propagation",
-            "Hoyer's sparseness of the columns of B, one per class. The paper shows B as bars and calls it sparser after back-propagation.",
+            "The table gives Hoyer's sparseness of the columns of B, one per class. The paper shows B as bars, and\n"
+            "states that it is sparser after back-propagation.",
             _sparseness_table(results),
             "## Angles between codes (Fig. 15)",
-            f"Three layers, no labels, pairs of {wording.row} drawn at random. The paper states that classes move apart from layer to layer with pooling, and do not without it.",
+            f"Models have three layers and use no labels; pairs of {wording.row} are drawn at random. The paper\n"
+            "states that classes move apart from layer to layer with pooling, but not without it.",
             _angle_table(results),
             "## The paper's claims",
-            "Differences of mean accuracies, or of mean sparseness: a value above 0 supports the claim, a value below 0 contradicts it. The tables give the deviations over draws.",
+            "Differences of mean accuracies, or of mean sparseness: a value above 0 supports the claim, a value\n"
+            "below 0 contradicts it. The tables give the deviations over draws.",
             _claims(results, wording),
         ]
     )
 
 
 def draw_accuracies(name: str, results: Results, folder: Path) -> list[str]:
-    """Accuracy over the pool, by depth and protocol."""
+    """Draw accuracy over the pool, by depth and protocol."""
     wording = WORDING[name]
     curves = {}
     for protocol in ("paper", "blind"):
@@ -274,7 +290,7 @@ def draw_accuracies(name: str, results: Results, folder: Path) -> list[str]:
 
 
 def draw_heads(heads: Mapping[str, Array], classes: Sequence[str], path: Path) -> None:
-    """Bars of B, a row a fit and a column a class: how much each top feature says for the class."""
+    """Draw bars of B, one row per fit and one column per class: the weight of each top feature for the class."""
     from matplotlib.figure import Figure  # noqa: PLC0415 - loaded when there is something to draw
 
     figure = Figure(figsize=(1.8 * len(classes), 3), layout="constrained")

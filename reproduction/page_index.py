@@ -1,4 +1,4 @@
-"""All pages of measurements: the command and the commit that each names, and whether the library has changed since."""
+"""A table of all pages of measurements, with their commands and commits, and the changes of the library since."""
 
 import re
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ COMMIT = re.compile(r"\bcommit ([0-9a-f]{7,40})\b", flags=re.IGNORECASE)
 
 
 def page_table(folders: Iterable[Path]) -> str:
-    """A line for each page, as a table in Markdown."""
+    """Return a table in Markdown with one row per page."""
     pages = sorted(path for folder in folders for path in folder.glob("*.md"))
     head = ["page", "command", "commit", "changes of the library since"]
     return table(head, [_line(path) for path in pages])
@@ -26,7 +26,7 @@ def _line(path: Path) -> list[str]:
 
 
 def named_commit(path: Path) -> str:
-    """The commit that a page names; empty if there is none."""
+    """Return the commit that a page names, or an empty string if there is none."""
     return _first(COMMIT, path)
 
 
@@ -36,5 +36,5 @@ def _first(pattern: re.Pattern[str], path: Path) -> str:
 
 
 def _changes_since(commit: str) -> str:
-    """The number of commits to the library since a commit."""
+    """Return the number of commits to the library since a commit."""
     return run_git(Path(deepnmf.__file__).parent, "rev-list", "--count", f"{commit}..HEAD", "--", ".") or "unknown"

@@ -1,4 +1,4 @@
-"""The page of an experiment, and what pages of measurements have in common."""
+"""Functions that write the page of an experiment, and that all pages of measurements share."""
 
 import os
 import platform
@@ -16,12 +16,12 @@ from reproduction.experiment import Data, Experiment, Plan, Results
 
 __all__ = ["made_by", "run_git", "source", "table", "write_page"]
 
-FOLDERS = (Path(deepnmf.__file__).parent, Path(__file__).parent)  # whose state decides the numbers
+FOLDERS = (Path(deepnmf.__file__).parent, Path(__file__).parent)  # the numbers depend on the state of these folders
 CHANGED = " with changes"
 
 
 def table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
-    """A table in Markdown.
+    """Return a table in Markdown.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
 
 
 def machine() -> str:
-    """The processor, its cores and the memory."""
+    """Return a description of the processor, its cores and the memory."""
     described = Path("/proc/cpuinfo")
     lines = described.read_text().splitlines() if described.exists() else []
     names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
@@ -44,7 +44,7 @@ def machine() -> str:
 
 
 def versions(packages: Iterable[str] = ("numpy", "scipy", "scikit-learn")) -> str:
-    """Which versions of packages are installed, and which are not."""
+    """Return the versions of packages, and which packages are not installed."""
     return ", ".join(f"{package} {_version(package) or '(not installed)'}" for package in packages)
 
 
@@ -56,7 +56,7 @@ def _version(package: str) -> str:
 
 
 def commit() -> str:
-    """The commit that deepnmf and the experiments are run from, marked where files were changed; empty outside of git."""
+    """Return the commit of deepnmf and the experiments, marked if files have changed; empty outside of git."""
     states = [_tree(folder) for folder in FOLDERS]
     if not all(states):
         return ""
@@ -65,18 +65,18 @@ def commit() -> str:
 
 
 def source() -> str:
-    """What tells one state of the source from another: the trees of both folders in git, or else the version."""
+    """Return an identifier of the source: the trees of both folders in git, or the version if there are none."""
     return ", ".join(f"{folder.name} {_tree(folder) or __version__}" for folder in FOLDERS)
 
 
 def _tree(folder: Path) -> str:
-    """The tree of a folder in git, marked where files were changed; empty if git does not keep the folder."""
+    """Return the tree of a folder in git, marked if files have changed; empty if the folder is not in git."""
     tree = run_git(folder, "rev-parse", "--short", "HEAD:./")
     return f"{tree}{CHANGED}" if tree and run_git(folder, "status", "--porcelain", "--", ".") else tree
 
 
 def run_git(folder: Path, *arguments: str) -> str:
-    """The output of git in a folder; empty where git is absent or fails."""
+    """Return the output of git in a folder, or an empty string if git is missing or fails."""
     try:
         done = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True, check=False)
     except OSError:
@@ -85,7 +85,7 @@ def run_git(folder: Path, *arguments: str) -> str:
 
 
 def write_page(experiment: Experiment, results: Results, data: Data, plan: Plan, folder: Path, command: str) -> Path:
-    """Write rows, pictures and page into a folder, and return the page's path."""
+    """Write the rows, pictures and page to a folder, and return the path of the page."""
     folder.mkdir(parents=True, exist_ok=True)
     results.write_csv(folder / f"{experiment.name}.csv")
     with warnings.catch_warnings():
@@ -100,7 +100,7 @@ def write_page(experiment: Experiment, results: Results, data: Data, plan: Plan,
 
 
 def made_by(command: str) -> str:
-    """The command, the commit, the versions and the machine of a page."""
+    """Return a sentence with the command, the commit, the versions and the machine of a page."""
     return f"Made by `{command}` from deepnmf {__version__}{_at(commit())}, {versions()}; {machine()}."
 
 

@@ -1,4 +1,4 @@
-"""Pictures of the pages."""
+"""Functions that draw the pictures of the pages."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ Points = Sequence[tuple[float, float]]
 
 
 def draw_curves(curves: Mapping[str, Points], path: Path, x: str, y: str) -> None:
-    """Curves by name, into a file."""
+    """Draw named curves, and save the picture."""
     from matplotlib.figure import Figure  # noqa: PLC0415 - loaded when there is something to draw
 
     figure = Figure(figsize=(6, 3.6), layout="constrained")
@@ -28,13 +28,13 @@ def draw_curves(curves: Mapping[str, Points], path: Path, x: str, y: str) -> Non
 
 
 def draw_hierarchy(model: Any, image_shape: Sequence[int], path: Path) -> None:
-    """Features of every layer, into a file."""
+    """Draw the features of every layer, and save the picture."""
     height, width = (int(side) for side in image_shape)
     plot_hierarchy(model, (height, width)).savefig(path, dpi=150)
 
 
 def draw_rows(rows: Mapping[str, Array], captions: Sequence[str], image_shape: Sequence[int], path: Path) -> None:
-    """Rows of pictures, each with a title, and a caption for every picture in their order, into a file."""
+    """Draw rows of pictures, with a title for each row and a caption for each picture, and save the result."""
     from matplotlib.figure import Figure  # noqa: PLC0415 - loaded when there is something to draw
 
     widest = max(len(pictures) for pictures in rows.values())
@@ -52,7 +52,7 @@ def draw_rows(rows: Mapping[str, Array], captions: Sequence[str], image_shape: S
 
 
 def draw_clouds(clouds: Mapping[str, Array], colors: Array, markers: Array, path: Path) -> None:
-    """Points in the plane, a panel a name, colored by one label and marked by another, into a file."""
+    """Draw points in the plane, one panel per name, with a color and a marker by their labels, and save the picture."""
     from matplotlib.figure import Figure  # noqa: PLC0415 - loaded when there is something to draw
 
     figure = Figure(figsize=(3.2 * len(clouds), 3.2), layout="constrained")

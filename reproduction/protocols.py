@@ -1,4 +1,4 @@
-"""The two protocols: k-means on codes, scored as in the papers or chosen without labels; also with some labels given."""
+"""The two protocols: k-means on codes, chosen by labels as in the papers or without labels."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -28,23 +28,28 @@ __all__ = [
 RESTARTS = 20
 CODE_SCALES: dict[str, Callable[[Array], Array]] = {"as they are": np.asarray, "unit rows": normalize}
 PROTOCOLS = {
-    "paper": "the restart of k-means and the setting of each model with the best accuracy; both are chosen by the labels",
-    "blind": "the restart of k-means with the lowest inertia and the defaults of each model; labels are used for scoring only",
+    "paper": (
+        "the restart of k-means and the setting of each model with the best accuracy; both are chosen by the labels"
+    ),
+    "blind": (
+        "the restart of k-means with the lowest inertia and the defaults of each model; labels are used for scoring "
+        "only"
+    ),
 }
 Measures = Mapping[str, Callable[[Array, Array], float]]
 ACCURACY_AND_NMI: Measures = MappingProxyType({"accuracy": clustering_accuracy, "nmi": nmi})
 
 
 def clusterings(codes: Matrix, n_clusters: int, seed: int, restarts: int = RESTARTS) -> list[tuple[float, Array]]:
-    """Inertia and clusters of every restart of k-means."""
+    """Return the inertia and the clusters of every restart of k-means."""
     found = (KMeans(n_clusters, n_init=1, random_state=1000 * seed + start).fit(codes) for start in range(restarts))
     return [(model.inertia_, model.labels_) for model in found]
 
 
 def scores(codes: Matrix, y: Array, seed: int, restarts: int = RESTARTS, measures: Measures = ACCURACY_AND_NMI) -> Row:
-    """Measures of the restart that is best by the labels (`paper_`), and of that with the lowest inertia (`blind_`).
+    """Return measures of the best restart by the labels (`paper_`) and of that with the lowest inertia (`blind_`).
 
-    The first measure decides which is best, the second decides between equal ones.
+    The first measure decides which restart is best; if several are equal, the second decides.
     """
     found = clusterings(codes, len(np.unique(y)), seed, restarts)
     first, second, *_ = measures.values()
@@ -62,24 +67,26 @@ def scores(codes: Matrix, y: Array, seed: int, restarts: int = RESTARTS, measure
 
 
 def described(results: Results, protocols: Mapping[str, str] = PROTOCOLS) -> str:
-    """The description of the protocols of a page, as a list."""
+    """Return a description of the protocols of a page, as a list."""
     return "\n".join(f"- `{protocol}`: {protocols[protocol]}." for protocol in results.protocols)
 
 
 def of_protocol(results: Results, protocol: str, measure: str) -> Results:
-    """The rows of the `setting` that is best on average by the labels, or of the `default` one."""
+    """Return the rows of the setting with the best mean by the labels (`paper`), or of the default (`blind`)."""
     return results.where(default=1) if protocol == "blind" else results.best("setting", f"paper_{measure}")
 
 
 LABELED_PROTOCOLS = {
-    "paper": "the restart of k-means with the best accuracy, scored on all samples, including those whose label was given",
+    "paper": (
+        "the restart of k-means with the best accuracy, scored on all samples, including those whose label was given"
+    ),
     "blind": "the restart of k-means with the lowest inertia, scored on the samples whose label was not given",
 }
 WITH_PURITY: Measures = MappingProxyType({"accuracy": clustering_accuracy, "nmi": nmi, "purity": purity})
 
 
 def known_rows(y: Array, share: float, seed: int) -> Array:
-    """Mark a share of each class at random, at least one row of it.
+    """Return a mask of a random share of each class, with at least one row per class.
 
     Examples
     --------
@@ -95,12 +102,12 @@ def known_rows(y: Array, share: float, seed: int) -> Array:
 
 
 def given_labels(y: Array, known: Array) -> Array:
-    """The labels of the known rows, -1 for the others."""
+    """Return the labels of the known rows, and -1 for the others."""
     return np.where(known, y, -1)
 
 
 def scores_beside_labels(codes: Array, y: Array, known: Array, seed: int, restarts: int = RESTARTS) -> Row:
-    """Accuracy, NMI and purity of k-means by both protocols."""
+    """Return accuracy, NMI and purity of k-means by both protocols; `blind` scores the rows without a label."""
     found = clusterings(np.asarray(codes), len(np.unique(y)), seed, restarts)
     best = max((clusters for _, clusters in found), key=lambda clusters: clustering_accuracy(y, clusters))
     tightest = min(found, key=lambda pair: pair[0])[1]
@@ -113,5 +120,5 @@ def scores_beside_labels(codes: Array, y: Array, known: Array, seed: int, restar
 
 
 def ridge_accuracy(X: Array, y: Array, known: Array) -> float:
-    """The accuracy of a linear classifier on the data itself, on the rows without a label."""
+    """Return the accuracy of a linear classifier of the data on the rows without a label."""
     return float(RidgeClassifier().fit(X[known], y[known]).score(X[~known], y[~known]))

@@ -33,7 +33,7 @@ FIGURE_2: Mapping[str, int] = dict.fromkeys(SINGLE, 0) | {
 
 
 def _orl_trials(plan: Plan) -> list[Trial]:
-    """Every k1 below k2 = 160; single layers, and the paper's k1, at every k2."""
+    """Return trials with every k1 at k2 = 160, and with single layers and the paper's k1 at every k2."""
     deep = plan.some(DEEP)
     first = [(model, k1, TOP_SIZES[0]) for k1, model in product(plan.some(FIRST_SIZES), deep)]
     second = [(model, k1, k2) for k2 in plan.some(TOP_SIZES) for model, k1 in FIGURE_2.items()]
@@ -54,11 +54,14 @@ def _run_orl(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
 
 def _orl_page(results: Results) -> str:
     parts = [
-        f"Four fifths of the faces are used for training; the others ({TESTED_ON_ORL} of each of 40 people) are encoded with fixed factors and clustered by k-means.\n"
-        f"{len(results.distinct('repetition'))} experiments (the paper has {EXPERIMENTS_ON_ORL}), mean and standard deviation over them. The pictures are aligned and have 32 x 32 pixels; those of the\n"
-        f"paper have 112 x 92. Linear models at their defaults, samples at unit norm, single precision, at most {SWEEPS} sweeps. The protocols differ in\n"
-        f"the restart of k-means only: of {RESTARTS} restarts `paper` takes the one with the best NMI, by the labels, and `blind` the one with the lowest\n"
-        'inertia. The paper shows box plots and gives no numbers; it concludes that its models outperform Deep Semi-NMF, "but do not always perform\n'
+        f"Four fifths of the faces are used for training; the others ({TESTED_ON_ORL} of each of 40 people) are\n"
+        f"encoded with fixed factors and clustered by k-means. There are {len(results.distinct('repetition'))}\n"
+        f"experiments (the paper has {EXPERIMENTS_ON_ORL}); numbers are mean and standard deviation over them. The\n"
+        "pictures are aligned and have 32 x 32 pixels; those of the paper have 112 x 92. The models are linear and\n"
+        f"have their defaults, with at most {SWEEPS} sweeps; samples have unit norm and single precision. The\n"
+        f"protocols differ only in the restart of k-means: of {RESTARTS} restarts, `paper` takes the one with the\n"
+        "best NMI by the labels, and `blind` takes the one with the lowest inertia. The paper shows box plots and\n"
+        'gives no numbers; it concludes that its models outperform Deep Semi-NMF, "but do not always perform\n'
         'better than PgNMF and NeNMF".'
     ]
     for measure, protocol in product(("nmi", "er"), results.protocols):
@@ -66,13 +69,13 @@ def _orl_page(results: Results) -> str:
         parts += [_by_first_size(results.where(k2=TOP_SIZES[0]), f"{protocol}_{measure}")]
     parts += [
         "## Fig. 2: NMI by k2",
-        "The k1 of the deep models is the one that the paper gives for k2 = 160; the paper chose one for every k2.",
+        "The deep models have the k1 that the paper gives for k2 = 160; the paper itself chose a k1 for every k2.",
     ]
     return "\n\n".join([*parts, *(_by_top_size(results, protocol) for protocol in results.protocols)])
 
 
 def _by_first_size(results: Results, column: str) -> str:
-    """A measure of every model and k1, and which k1 is best, here and in the paper."""
+    """Return a table of a measure by model and k1, with the best k1 here and in the paper."""
     models = [model for model in DEEP if results.where(model=model)]
     sizes = [k1 for k1 in FIRST_SIZES if k1 in results.distinct("k1")]
     cells = [[results.where(model=model, k1=k1) for model in models] for k1 in sizes]

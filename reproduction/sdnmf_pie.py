@@ -1,4 +1,4 @@
-"""Sparse Deep NMF (Guo & Zhang, 2019): Table III, with Fig. 7 in it."""
+"""Sparse Deep NMF (Guo & Zhang, 2019): Table III and Fig. 7."""
 
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -35,12 +35,18 @@ SIZES = (600, 160)
 SWEEPS = 40
 WEIGHTS = (0.03, 0.003, 0.0003)  # of the penalties, in units of the data; the default first. The paper gives none.
 THETAS = (0.0, 0.001, 0.01)  # of multi-layer NMF; the default first, then the paper's
-ENOUGH = 2000  # sweeps, for a baseline that is run to its own stopping rule
+ENOUGH = 2000  # sweeps at most, for a baseline that runs until its own stopping rule
 MEASURES = {"nmi": nmi, "np": naive_precision, "er": error_rate}
 SPARSE = ("DNMF", "SDNMF/R", "SDNMF/L", "SDNMF/RL1", "SDNMF/RL2")
 PROTOCOLS = {
-    "paper": f"of {RESTARTS} restarts of k-means the one with the best NMI, and the setting of each model with the best mean NMI; both are chosen\n  by the labels",
-    "blind": f"of {RESTARTS} restarts of k-means the one with the lowest inertia, and the default setting; labels are used for scoring only",
+    "paper": (
+        f"of {RESTARTS} restarts of k-means, the one with the best NMI, and the setting of each model with the best\n"
+        "  mean NMI; both are chosen by the labels"
+    ),
+    "blind": (
+        f"of {RESTARTS} restarts of k-means, the one with the lowest inertia, and the default setting; labels are\n"
+        "  used for scoring only"
+    ),
 }
 
 # Table III: NMI, NP, ER.
@@ -73,7 +79,7 @@ ACTIVATIONS = {"linear": "identity", "root": "square"}
 
 
 def settings_of(model: str, sizes: Sequence[int], activation: str, seed: int, plan: Plan) -> dict[str, Any]:
-    """The settings of a model that are tried, by name; the first is the default."""
+    """Return the settings of a model to try, by name; the first is the default."""
     seeded: dict[str, Any] = {"random_state": seed}
     if model in BASELINES:
         return {"as it is": baseline(model, sizes[-1])}
@@ -102,7 +108,7 @@ def _deep_settings(model: str, deep: dict[str, Any], plan: Plan) -> dict[str, An
 
 
 def kinds() -> dict[tuple[str, str], None]:
-    """Models of Table III, linear or with the root function, in its order; and those that are shown beside them."""
+    """Return the models of Table III in its order, linear or with the root function, and those not in the paper."""
     titles = (title.partition(" (") for title in (*PUBLISHED, *BESIDE))
     return {(model, "linear" if kind in ("", "linear)") else "root"): None for model, _, kind in titles}
 
@@ -116,14 +122,14 @@ def _pie_trials(plan: Plan) -> list[Trial]:
 
 
 def _handed_out(codes: Array, model: str, activation: str) -> dict[str, Array]:
-    """What k-means gets, by the title of Table III."""
+    """Return the codes for k-means, by their titles in Table III."""
     if activation == "root":
         return {f"{model} (Square1)": codes, f"{model} (Square2)": np.sqrt(codes)}
     return {model if model in (*PUBLISHED, *BESIDE) else f"{model} (linear)": codes}
 
 
 def _run_pie(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
-    """One split: every setting of one model, each scored by both protocols."""
+    """Yield the scores of every setting of one model by both protocols, for one split."""
     model, activation, split = str(trial["model"]), str(trial["activation"]), int(trial["split"])
     X, y = unit_samples(data, PIE)
     train, test = divided(y, split, plan.size(TESTED, 2))
@@ -137,16 +143,22 @@ def _run_pie(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
 
 def _pie_page(results: Results) -> str:
     parts = [
-        f"Layers {SIZES}, single layers of {SIZES[-1]}. The factors are learned from six sevenths of the faces; the others ({TESTED} of each person)\n"
-        f"are encoded with fixed factors, and k-means with one cluster per person runs on these codes. {len(results.distinct('split'))} splits (the paper has {SPLITS}),\n"
-        f"mean and standard deviation over them. Samples at unit norm, single precision, at most {SWEEPS} sweeps. ER grows with the number of samples:\n"
-        "it is comparable for this number only. Square1 is k-means on H_2, Square2 on √H_2 of the same fit. The paper plots the gain by the root\n"
-        "function in Fig. 7; the numbers are the rows of this table. PgNMF is `NMF` with projected gradient, NeNMF with accelerated gradient;\n"
-        "both run to their own stopping rule. k-means on the data, PCA and whitened PCA of as many components, and `DeepNMF` are not in the paper.",
+        f"Deep models have layers {SIZES}, and models with a single layer have {SIZES[-1]} components. The factors\n"
+        f"are learned from six sevenths of the faces; the others ({TESTED} of each person) are encoded with fixed\n"
+        "factors, and k-means with one cluster per person runs on these codes. There are\n"
+        f"{len(results.distinct('split'))} splits (the paper has {SPLITS}); numbers are mean and standard deviation\n"
+        f"over them. Samples have unit norm and single precision, and a fit has at most {SWEEPS} sweeps. ER grows\n"
+        "with the number of samples, so that it can be compared for this number only. Square1 is k-means on H_2,\n"
+        "Square2 is k-means on √H_2 of the same fit. The paper plots the gain from the root function in Fig. 7; its\n"
+        "numbers are rows of this table. PgNMF is `NMF` with projected gradient, NeNMF with accelerated gradient.\n"
+        "Both run until their own stopping rule. The baselines (k-means on the data, PCA and whitened PCA with as\n"
+        "many components) and `DeepNMF` are not in the paper.",
         described(results, PROTOCOLS),
-        f"Settings: the sparse models with weights {WEIGHTS} of their penalties, Deep Semi-NMF with initializations {STARTS},\n"
-        f"multi-layer NMF with θ in {THETAS}; the first of each is the default. The paper gives no weights;\n"
-        "the smaller ones were added after a look at results on these faces, so that a line that is won by them is won by a search.",
+        f"Settings: the sparse models have penalties with weights {WEIGHTS}, Deep Semi-NMF has initializations\n"
+        f"{STARTS}, and multi-layer NMF has θ in {THETAS}; the first of each is the default. The paper gives no\n"
+        "weights.\n"
+        "The smaller ones were added after results on these faces were seen, so a row that is best with them is the\n"
+        "result of a search.",
     ]
     for protocol in results.protocols:
         parts += [f"## Protocol `{protocol}`", _comparison(results, protocol)]
@@ -154,7 +166,7 @@ def _pie_page(results: Results) -> str:
 
 
 def _comparison(results: Results, protocol: str) -> str:
-    """Ours beside Table III."""
+    """Return a table with our numbers beside Table III."""
     head = ["method", *(cell for name in MEASURES for cell in (name.upper(), "paper")), "setting"]
     rows = []
     for title in results.distinct("row"):
@@ -166,22 +178,31 @@ def _comparison(results: Results, protocol: str) -> str:
     return table(head, rows)
 
 
+STOPPED = (
+    "these runs were stopped after 40 sweeps; after 200, one split is above the published NMI ([causes](causes.md))"
+)
 REASONS = {
-    "Deep Semi-NMF": "an NMI near the published one is that of a fit far from its optimum, whose features are nearly random ([causes](causes.md))",
-    "NeNMF": "these runs were stopped after 40 sweeps; after 200, one split is above the published NMI ([causes](causes.md))",
-    "PgNMF": "these runs were stopped after 40 sweeps; after 200, one split is above the published NMI ([causes](causes.md))",
+    "Deep Semi-NMF": (
+        "the NMI is near the published one if the fit is far from its optimum and its features are nearly random "
+        "([causes](causes.md))"
+    ),
+    "NeNMF": STOPPED,
+    "PgNMF": STOPPED,
 }
-BY_WEIGHT = "the paper gives no weights; with smaller ones, which were tried after a look, see the widened grid"
-BY_ROOTS = "the cause is not found; Square1 is the same fit without roots, and above the paper with the smaller weights"
+BY_WEIGHT = "the paper gives no weights; the widened grid has smaller ones, which were tried after results were seen"
+BY_ROOTS = (
+    "the cause is not found; Square1 is the same fit without square roots, and is above the paper with the smaller "
+    "weights"
+)
 
 
 def _reason(title: str) -> str:
-    """Why a number is below the published one."""
+    """Return the reason why a number is below the published one."""
     return REASONS.get(title, BY_ROOTS if "Square2" in title else BY_WEIGHT)
 
 
 def _compared(results: Results) -> Iterator[Comparison]:
-    """Every number of Table III; the weights that were added after a look are the widened grid."""
+    """Yield a comparison for every number of Table III; weights added after results were seen are in `widened`."""
     for title in (str(row) for row in results.distinct("row") if row in PUBLISHED):
         mine, numbers = results.where(row=title), PUBLISHED[title]
         frozen = Results([row for row in mine.rows if row["default"] or not str(row["setting"]).startswith("weight")])
@@ -204,7 +225,7 @@ def _nmi(results: Results, title: str, protocol: str) -> float:
 
 
 def _root_function(results: Results) -> str:
-    """Fig. 7: what the root function gains."""
+    """Return a section on Fig. 7, the gain from the root function."""
     rows = []
     for model in results.where(activation="root").distinct("model"):
         linear = f"{model} (linear)"
@@ -220,7 +241,7 @@ def _root_function(results: Results) -> str:
 
 
 def _below(results: Results) -> str:
-    """The rows whose NMI is below the paper's, with the differences and the settings that were tried."""
+    """Return a section on the rows whose NMI is below the paper's, with the differences and the tried settings."""
     lines = []
     titles = [title for title in map(str, results.distinct("row")) if title in PUBLISHED]
     for title in titles:

@@ -1,4 +1,4 @@
-"""Sparse Deep NMF (Guo & Zhang, 2019): Fig. 3 to 6, how deep and wide, and Fig. 8, from a class to its parts."""
+"""Sparse Deep NMF (Guo & Zhang, 2019): Fig. 3 to 6, depth and width, and Fig. 8, from a class to its parts."""
 
 from collections.abc import Iterator, Sequence
 from itertools import product
@@ -68,19 +68,25 @@ def _structure_page(results: Results) -> str:
     depth, splits = results.where(figure="depth"), results.where(figure="sizes")
     draws, repeats = len(depth.distinct("repetition")), len(splits.distinct("repetition"))
     parts = [
-        f"Linear models at their defaults; samples at unit norm, single precision, at most {SWEEPS} sweeps. The protocols differ in the restart of\n"
-        f"k-means only: of {RESTARTS} restarts `paper` takes the one with the best NMI, by the labels, and `blind` the one with the lowest inertia. The paper shows\n"
-        "box plots and gives no numbers; its conclusion is quoted under each title. k-means on the data, PCA and whitened PCA of as many components as the top\n"
-        "layer has, and `DeepNMF` are not in the paper.",
+        f"The models are linear and have their defaults, with at most {SWEEPS} sweeps; samples have unit norm and\n"
+        f"single precision. The protocols differ only in the restart of k-means: of {RESTARTS} restarts, `paper`\n"
+        "takes the one with the best NMI by the labels, and `blind` takes the one with the lowest inertia. The paper\n"
+        "shows box plots and gives no numbers; its conclusion is quoted under each title.\n"
+        "The baselines (k-means on the data, PCA and whitened PCA with as many components as the top layer) and\n"
+        "`DeepNMF` are not in the paper.",
         "## Fig. 3: NP by the number of layers",
-        f'All faces, {TOP} components on top; the sizes below are drawn from an exponential distribution and sorted. {draws} draws (the paper has {PUBLISHED_DRAWS}, and\ndoes not give the mean; here it is {MEAN}). The paper compares 2 to 4 layers: "L = 2 should\nbe the best choice".',
+        f"Models are fitted to all faces, with {TOP} components on top; the sizes of the lower layers are drawn from\n"
+        f"an exponential distribution and sorted. The number of draws is {draws} (the paper has {PUBLISHED_DRAWS},\n"
+        f"and does not give the mean of the distribution; here it is {MEAN}). The paper compares 2 to 4 layers:\n"
+        '"L = 2 should be the best choice".',
         *(_matrix(depth, "depth", depth.distinct("depth"), protocol, "np") for protocol in results.protocols),
     ]
     for title, claim, sizes in (
         ("Fig. 4: NMI by k1", '"the classification results with k1 = 300 and k1 = 600 are consistent"', FIRST),
         (
             "Fig. 5: NMI by k2",
-            '"besides DNMF [...], the precision of four models rise as k2 grows at first and reach the climax under k2 = 120 or k2 = 160"',
+            '"besides DNMF [...], the precision of four models rise as k2 grows at first and reach the climax '
+            'under k2 = 120 or k2 = 160"',
             SECOND,
         ),
         (
@@ -92,14 +98,15 @@ def _structure_page(results: Results) -> str:
         available = [joined for joined in map(_joined, sizes) if joined in splits.distinct("sizes")]
         parts += [
             f"## {title}",
-            f"{repeats} splits as in Table III; scores of the codes of the test faces. The paper: {claim}.",
+            "The codes of the test faces are scored. The splits are made as in Table III, and their number is "
+            f"{repeats}. The paper: {claim}.",
         ]
         parts += [_matrix(splits, "sizes", available, protocol, "nmi") for protocol in results.protocols]
     return "\n\n".join(parts)
 
 
 def _matrix(results: Results, by: str, values: Sequence[Value], protocol: str, measure: str) -> str:
-    """A measure of every model, the best value of each below."""
+    """Return a table of a measure of every model, with the best value of each in the last row."""
     models, column = results.distinct("model"), f"{protocol}_{measure}"
     rows = [[value, *(results.where(model=m, **{by: value}).spread(column) for m in models)] for value in values]
     best = [max(values, key=lambda value: results.where(model=m, **{by: value}).mean(column)) for m in models]
@@ -114,7 +121,7 @@ STRONGEST = 5
 
 
 def _fitted(data: Data, plan: Plan) -> tuple[Any, Array]:
-    """SDNMF/L of all faces, and whether each is of the class."""
+    """Return SDNMF/L fitted to all faces, and a mask of the faces of the class."""
     X, y = unit_samples(data, PIE)
     classes = np.unique(y)
     sizes = (7, 6, 5) if plan.quick else PATH_SIZES
@@ -127,7 +134,7 @@ def _path_trials(plan: Plan) -> list[Trial]:
 
 
 def _run_path(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
-    """The strongest features of the class on top; then, downwards, the strongest parts of the strongest feature."""
+    """Yield the strongest top features of the class and, layer by layer, the strongest parts of the strongest one."""
     model, is_class = _fitted(data, plan)
     top = model.codes_[-1]
     weights, others, of = _shares(top[is_class].mean(axis=0)), _shares(top[~is_class].mean(axis=0)), "the class"
@@ -143,7 +150,7 @@ def _run_path(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
 
 
 def _shares(weights: Array) -> Array:
-    """Weights that add up to one."""
+    """Return weights that add up to one."""
     return weights / max(float(weights.sum()), np.finfo(np.float32).tiny)
 
 
@@ -164,10 +171,12 @@ def _path_page(results: Results) -> str:
     order = sorted(mean, key=lambda layer: mean[layer], reverse=True)
     return "\n\n".join(
         [
-            f"Linear SDNMF/L with layers {PATH_SIZES}, fitted to all faces with default weights. The path starts at the mean code of class {CLASS} (counted from 1),\n"
-            f"the paper's example, and goes from the strongest feature of each layer to the {STRONGEST} strongest below it. A share is relative to the sum of all weights.\n"
-            "The number of a feature depends on the initialization (the paper's path is 7, then 13). The paper shows pictures, with weights as their\n"
-            "only numbers. The faces themselves are not shown, since they may not be redistributed.",
+            f"Linear SDNMF/L with layers {PATH_SIZES} is fitted to all faces with default weights. The path starts\n"
+            f"at the mean code of class {CLASS} (counted from 1), the paper's example, and goes from the strongest\n"
+            f"feature of each layer to the {STRONGEST} strongest features below it. A share is relative to the sum\n"
+            "of all weights. The number of a feature depends on the initialization (the paper's path is 7, then 13).\n"
+            "The paper shows pictures; their weights are the only numbers. The faces themselves are not shown,\n"
+            "because they may not be redistributed.",
             table(head, rows),
             "Mean sparseness of these features: "
             + ", ".join(f"{mean[layer]:.3f} in layer {layer}" for layer in order)
@@ -177,7 +186,7 @@ def _path_page(results: Results) -> str:
 
 
 def _draw_path(results: Results, data: Data, plan: Plan, folder: Path) -> list[str]:
-    """The features of the path, with their shares."""
+    """Draw the features of the path, with their shares."""
     model, _ = _fitted(data, plan)
     rows = {}
     for layer in results.distinct("layer"):

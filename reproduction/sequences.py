@@ -1,4 +1,4 @@
-"""Rows that follow each other, frames of recordings or chunks of documents, and what of them is labeled or held out."""
+"""Sequences of rows, frames of recordings or chunks of documents, and their split into labeled and held-out rows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ from reproduction.protocols import known_rows
 
 __all__ = ["FOLDS", "Reader", "Sequences", "Split", "bird_frames", "document_chunks", "split"]
 
-FRAME, HOP = 512, 384  # samples: 46 ms frames, 57 of them a clip
-CHUNKS = 6  # a document
+FRAME, HOP = 512, 384  # in audio samples: frames of 46 ms, 57 per clip
+CHUNKS = 6  # per document
 FOLDS = 5
-SHARE = 0.01  # of the rows are labeled, as in the paper
+SHARE = 0.01  # share of labeled rows, as in the paper
 
 
 @dataclass(frozen=True)
 class Sequences:
-    """Rows with their classes, the sequence each belongs to, and the fold of every sequence."""
+    """Rows with their classes, the sequence of each row, and the fold of each sequence."""
 
     X: Matrix
     y: Array
@@ -36,7 +36,7 @@ class Sequences:
 
     @property
     def summaries(self) -> Matrix:
-        """What a sequence is without its order: mean, and for dense rows maximum and deviation."""
+        """Summary of each sequence without its order: the mean, and for dense rows also the maximum and deviation."""
         starts = np.unique(self.groups, return_index=True)[1]
         counts = np.bincount(self.groups)
         if sparse.issparse(self.X):
@@ -46,11 +46,11 @@ class Sequences:
         return np.hstack([np.maximum.reduceat(self.X, starts), mean, deviation])
 
     def labeled_groups(self, known: Array) -> Array:
-        """Which sequences have a labeled row."""
+        """Return a mask of the sequences that have a labeled row."""
         return np.bincount(self.groups, weights=known) > 0
 
     def of_groups(self, chosen: Array) -> "Sequences":
-        """The rows of some sequences, which are numbered anew."""
+        """Return the rows of the chosen sequences, which are renumbered."""
         rows = chosen[self.groups]
         groups = (np.cumsum(chosen) - 1)[self.groups[rows]]
         return Sequences(self.X[rows], self.y[rows], groups, self.folds[chosen])
@@ -58,7 +58,7 @@ class Sequences:
 
 @dataclass(frozen=True)
 class Split:
-    """What is fitted, which of its rows are labeled, and what is held out to be predicted, if anything is."""
+    """Sequences to fit, a mask of their labeled rows, and held-out sequences to predict, if there are any."""
 
     fitted: Sequences
     known: Array
@@ -69,7 +69,10 @@ Reader = Callable[[Any], Sequences]
 
 
 def split(rows: Sequences, protocol: str, draw: int) -> Split:
-    """`paper`: all rows are fitted, labels go to 1 % of them; `blind`: one fold's sources are not even fitted."""
+    """Return the split of a protocol, with labels for 1 % of the rows to fit.
+
+    All rows are fitted by `paper`; one fold is held out from the fit by `blind`.
+    """
     if protocol == "paper":
         return Split(rows, known_rows(rows.y, SHARE, draw))
     out = rows.folds == np.unique(rows.folds)[draw % FOLDS]
@@ -78,7 +81,7 @@ def split(rows: Sequences, protocol: str, draw: int) -> Split:
 
 
 def bird_frames(bunch: Any) -> Sequences:
-    """Frames of √|spectrogram| of clips at equal power; the folds keep clips of one recording together."""
+    """Return frames of √|spectrogram| of clips at equal power; the folds keep clips of one recording together."""
     power = np.mean(np.square(bunch.data, dtype=float), axis=1, keepdims=True)
     _, _, spectrum = signal.stft(
         bunch.data / np.sqrt(power), nperseg=FRAME, noverlap=FRAME - HOP, boundary=None, padded=False
@@ -90,7 +93,7 @@ def bird_frames(bunch: Any) -> Sequences:
 
 
 def document_chunks(bunch: Any) -> Sequences:
-    """The words of every document dealt at random into chunks, which stand for its paragraphs, as tf-idf."""
+    """Return tf-idf rows of chunks, which replace paragraphs; the words of a document are assigned at random."""
     counts = sparse.coo_array(bunch.data)
     words = np.repeat(np.arange(counts.nnz), counts.data.astype(int))
     dealt_to = np.random.default_rng(0).integers(0, CHUNKS, len(words))
@@ -103,7 +106,7 @@ def document_chunks(bunch: Any) -> Sequences:
 
 
 def _folds(y: Array) -> Array:
-    """A fold for every document, each with its part of every class."""
+    """Return the fold of every document; the folds are stratified by class."""
     folds = np.empty(len(y), dtype=int)
     parts = StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(y, y)
     for fold, (_, members) in enumerate(parts):

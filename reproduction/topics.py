@@ -1,4 +1,4 @@
-"""A hierarchy of topics of BBC news: words of each topic, and which topics make up the topics above."""
+"""A hierarchy of topics of BBC news: the words of each topic, and the lower topics that it is made of."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -31,7 +31,7 @@ __all__ = ["EXPERIMENTS"]
 
 NEWS = "bbc_news"
 SIZES = (30, 12, 5)
-WORDS, PARTS = 8, 3  # shown of a topic
+WORDS, PARTS = 8, 3  # number of words and of lower topics that are shown for a topic
 SHOWN = ("NMF", *DEEP)
 
 
@@ -54,7 +54,7 @@ def _run(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
 
 
 def _topics(model: Any, X: Matrix, bunch: Any) -> Iterator[Row]:
-    """The words, the main class and the topics below, for every topic of every layer."""
+    """Yield the words, the main class and the lower topics of every topic of every layer."""
     for layer, (_, codes) in enumerate(layers_of(model, X)):
         strongest = codes.argmax(axis=1)
         below = _made_of(model.factors_[layer]) if layer else [""] * len(model.factors_[0])
@@ -64,13 +64,13 @@ def _topics(model: Any, X: Matrix, bunch: Any) -> Iterator[Row]:
 
 
 def _made_of(factor: Array) -> list[str]:
-    """The topics below that weigh most in each topic, with their shares of its weight."""
+    """Return the lower topics with the largest weights in each topic, with their shares of its weight."""
     shares = factor / np.maximum(factor.sum(axis=1, keepdims=True), 1e-12)
     return [", ".join(f"{j + 1} ({share[j]:.0%})" for j in np.argsort(-share)[:PARTS]) for share in shares]
 
 
 def _class_of(bunch: Any, members: Array) -> Row:
-    """The number of documents whose strongest topic this is, and the class of most of them."""
+    """Return the number of documents whose strongest topic this is, and the class of most of them."""
     if not members.any():
         return {"documents": 0, "class": "", "share": 0.0}
     counts = np.bincount(bunch.target[members])
@@ -112,7 +112,7 @@ def _topic_tables(results: Results, model: str) -> str:
 
 
 def _findings(some: Results) -> str:
-    """The layers of each deep model beside NMF, by measures that choose nothing by labels."""
+    """Return a list that compares the layers of each deep model with NMF, by measures that choose nothing by labels."""
     lines = []
     clusters = some.protocols[-1]
     measures = {"strongest_nmi": "of the strongest topics", f"{clusters}_nmi": f"of k-means by `{clusters}`"}
@@ -123,7 +123,7 @@ def _findings(some: Results) -> str:
             layers = some.where(start=start, model=model)
             means = [f"{layers.where(layer=layer).mean(measure):.3f}" for layer in layers.distinct("layer")]
             found.append(f"{model} {', '.join(means)}")
-        beside = f"NMF {plain['NMF']:.3f}, scikit-learn's {plain[MODELS[0]]:.3f}"
+        beside = f"NMF {plain['NMF']:.3f}, scikit-learn's NMF {plain[MODELS[0]]:.3f}"
         lines.append(f"- {start} init, NMI {title}, from the lowest layer upwards: {'; '.join(found)}; {beside}.")
     return "\n".join(lines)
 
@@ -131,9 +131,10 @@ def _findings(some: Results) -> str:
 def _page(results: Results) -> str:
     layers = results.where(part="layer")
     parts = [
-        "BBC news: 2225 documents of five classes, 9635 stemmed words, tf-idf, rows at unit norm. Five topics on top, one per class; deep models have more topics\n"
-        f"below. k-means on the codes of each layer with as many clusters as classes, {RESTARTS} restarts. As a second clustering,\n"
-        "each document belongs to the cluster of its strongest topic.",
+        "BBC news has 2225 documents of five classes and 9635 stemmed words; rows are tf-idf values at unit norm.\n"
+        "Models have five topics on top, one per class; deep models have more topics in lower layers. k-means runs\n"
+        f"on the codes of each layer, with as many clusters as classes and {RESTARTS} restarts. In a second\n"
+        "clustering, each document belongs to the cluster of its strongest topic.",
         described_protocols(layers),
         "## Findings",
         _findings(layers),
@@ -143,8 +144,9 @@ def _page(results: Results) -> str:
         _score_table(layers, "random"),
         baseline_table(results.where(part="baseline")),
         "## Topics",
-        "From the default initialization. The words of a topic are the heaviest of its feature, and its documents are those in which it is the strongest topic of the layer. The\n"
-        "topics below that it is made of are the largest entries of its row of the factor between the layers, as shares of the row.",
+        "The topics are those of the default initialization. The words of a topic have the largest weights in its\n"
+        "feature, and its documents are those in which it is the strongest topic of the layer. The topics below of\n"
+        "which it is made are the largest entries in its row of the factor between the layers, as shares of the row.",
     ]
     for model in SHOWN:
         parts += [f"### {model}", _topic_tables(results, model)]

@@ -1,4 +1,4 @@
-"""Trials run in parallel; the rows of each are stored as soon as it ends, so that an interrupted run can be resumed."""
+"""Parallel trials; the rows of each trial are stored as soon as it ends, so that an interrupted run can be resumed."""
 
 import contextlib
 import json
@@ -34,7 +34,7 @@ class TrialLog:
     path: Path
 
     def begin(self, experiment: Experiment, plan: Plan) -> None:
-        """Resume the file if it has this source and plan, or start it."""
+        """Start the file, or check that an existing file has the same source and plan."""
         wanted = {"experiment": experiment.name, "plan": asdict(plan), "source": source()}
         if not self.path.exists():
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -44,7 +44,7 @@ class TrialLog:
         if found != wanted:
             raise OtherResultsError(
                 f"{self.path} holds results of another source or plan ({_difference(found, wanted)}): "
-                "--again discards them and starts anew."
+                "--again discards them and starts again."
             )
 
     def discard(self) -> None:
@@ -52,12 +52,12 @@ class TrialLog:
         self.path.unlink(missing_ok=True)
 
     def add(self, index: int, rows: Sequence[Row]) -> None:
-        """Append the rows of a trial in one write; the line break comes first: a truncated line spoils no other."""
+        """Append the rows of a trial in one write; the line break comes first: a truncated line damages no other."""
         with self.path.open("a") as file:
             file.write("\n" + json.dumps({"trial": index, "rows": rows}))
 
     def read(self) -> dict[int, list[Row]]:
-        """The rows of each finished trial, by its index."""
+        """Return the rows of each finished trial, by its index."""
         return {line["trial"]: line["rows"] for line in self._lines() if "trial" in line}
 
     def _lines(self) -> Iterator[dict[str, Any]]:
@@ -107,7 +107,7 @@ def _in_parallel(
 
 
 def _rows(experiment: Experiment, index: int, trial: Trial, plan: Plan, data: Data) -> tuple[int, list[Row]]:
-    """Run one trial on one thread: trials run beside each other."""
+    """Run one trial on one thread, because trials run in parallel."""
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", HierarchyWarning)  # the papers' models are fitted as they are
@@ -118,7 +118,7 @@ def _rows(experiment: Experiment, index: int, trial: Trial, plan: Plan, data: Da
 
 
 def _plain(row: Row) -> Row:
-    """Numbers of numpy as numbers of Python."""
+    """Return the row with numbers of Python instead of numbers of numpy."""
     return {name: _plain_value(value) for name, value in row.items()}
 
 

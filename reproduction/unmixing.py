@@ -1,4 +1,4 @@
-"""Hyperspectral unmixing of the Samson scene: features are spectra of materials, codes their shares of each pixel."""
+"""Hyperspectral unmixing of the Samson scene: features are spectra of materials, codes are their shares."""
 
 from collections.abc import Callable, Iterator
 from itertools import product
@@ -24,10 +24,11 @@ PIXELS: dict[str, Callable[[Array], Array]] = {
 
 
 def unmixed(layer: Layer, endmembers: Array) -> tuple[Array, Array, Array]:
-    """Each material's feature, its angle to the true spectrum in degrees, and its share of each pixel.
+    """Return the feature of each material, its angle to the true spectrum in degrees, and its share of each pixel.
 
-    Features are matched to materials so that the sum of angles is smallest; a feature that is left over belongs to the nearest
-    material. Shares are codes in units of features with a maximum of one, as the true spectra have it, and add up to one.
+    Features are matched to materials so that the sum of angles is smallest; every other feature belongs to the nearest
+    material. Shares are the codes of features that are scaled to a maximum of one, like the true spectra; the shares of
+    a pixel add up to one.
 
     Examples
     --------
@@ -77,7 +78,7 @@ def _run(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
 
 
 def _table(some: Results, measure: str, digits: int) -> str:
-    """One row a model, pixels and start; the top layer."""
+    """Return a table of the top layer, with one row per scaling of the pixels, initialization and model."""
     materials = some.distinct("endmember")
     head = ["pixels", "init", "model", *materials, "mean", "relative error of the fit"]
     rows = []
@@ -104,7 +105,7 @@ def _layer_table(some: Results) -> str:
 
 
 def _findings(some: Results) -> str:
-    """The best model, and NMF for comparison."""
+    """Return a list of the best models, with NMF for comparison."""
     lines = []
     for pixels, start in product(some.distinct("pixels"), some.distinct("start")):
         found = some.where(pixels=pixels, start=start)
@@ -112,7 +113,8 @@ def _findings(some: Results) -> str:
             means = {model: found.where(model=model).mean(measure) for model in found.distinct("model")}
             best = min(means, key=lambda model: means[model])
             lines.append(
-                f"- Pixels {pixels}, {start} init: the lowest {title} is {means[best]:.3f} ({best}); NMF has {means['NMF']:.3f}."
+                f"- Pixels {pixels}, {start} init: the lowest {title} is {means[best]:.3f} ({best}); "
+                f"NMF has {means['NMF']:.3f}."
             )
     return "\n".join(lines)
 
@@ -122,10 +124,12 @@ def _page(results: Results) -> str:
     sizes = ", ".join(str(size) for size in dict.fromkeys(results.where(model="deep NMF").column("size")))
     return "\n\n".join(
         [
-            "The Samson scene: 95 x 95 pixels, 156 bands, three materials, with published true spectra and shares (abundances). Three features on top; deep models\n"
-            f"have {sizes.replace('.0', '')} features from the lowest layer upwards. Pixels are fitted as measured (divided by the largest value) or each scaled to a maximum of one. A\n"
-            "feature is the spectrum of a material; with features scaled to a maximum of one and codes that add up to one, a code is the share of the material in the pixel. The\n"
-            "truth is used only to match features to materials (smallest sum of angles) and for scoring.",
+            "The Samson scene has 95 x 95 pixels, 156 bands and three materials, with published true spectra and\n"
+            f"shares (abundances). Models have three features on top; deep models have {sizes.replace('.0', '')}\n"
+            "features, lowest layer first. Pixels are fitted as measured (divided by the largest value), or each is\n"
+            "scaled to a maximum of one. A feature is the spectrum of a material; with features scaled to a maximum\n"
+            "of one and codes that add up to one, a code is the share of the material in the pixel. The truth is\n"
+            "used only to match features to materials (smallest sum of angles) and for scoring.",
             described_starts(results),
             "## Findings",
             _findings(top),
@@ -134,8 +138,9 @@ def _page(results: Results) -> str:
             "## Root mean square error of the shares",
             _table(top, "rmse", 3),
             "## By layer, default init",
-            "Lower layers have more features than there are materials: the nearest ones are matched, and the share of a material is that of all features nearest to it,\n"
-            "according to the truth. So the numbers below the top are not those of an unmixing; they show whether the features of a layer could be grouped into one.",
+            "Lower layers have more features than there are materials. Each material is matched to one feature, and\n"
+            "its share is that of all features nearest to its true spectrum. So the numbers of lower layers are not\n"
+            "those of an unmixing; they show whether the features of a layer could be grouped by material.",
             _layer_table(results.where(start="default")),
         ]
     )
@@ -151,7 +156,7 @@ def _draw(results: Results, data: Data, plan: Plan, folder: Path) -> list[str]:
 
 
 def _draw_scene(data: Data, pixels: str, plan: Plan, path: Path) -> None:
-    """A row of maps and spectra for the truth and for each model from its default start."""
+    """Draw a row of maps and spectra for the truth and for each model with its default initialization."""
     from matplotlib.figure import Figure  # noqa: PLC0415 - loaded when there is something to draw
 
     bunch, X = data[SCENE], _pixels(data, pixels)

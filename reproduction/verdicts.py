@@ -14,16 +14,19 @@ from reproduction.pages import made_by, table
 
 __all__ = ["write_verdicts"]
 
-INTRODUCTION = """Every number of every published table whose data are here, beside ours. It is computed from the results of all trials that lie beside the pages.
+INTRODUCTION = """This page compares our results with every number of every published table whose data are available. It
+is computed from the results of all trials, which are stored beside the pages.
 
-- *paper*: choices by the labels, as in the paper, from settings that were fixed before results were seen.
-- *widened*: the same, where settings were added after a look at results. Nothing is won by these: they have a column of their own, and the verdict does not use them.
-- *blind*: no choice by labels, the defaults of the library at the commit of the results, which stands above each table.
-- The verdict compares *paper* with the published number: at or above it; within two standard errors of our mean (of at least three runs); or below, with the reason and the page that shows it."""
+- *paper*: choices by the labels, as in the paper, among settings that were fixed before results were seen.
+- *widened*: the same, with further settings that were added after results were seen. They have a column of their own,
+  and the verdict does not use them.
+- *blind*: no choice by labels; the defaults of the library at the commit that is given above each table.
+- The verdict compares *paper* with the published number: at or above it; within two standard errors of our mean (of at
+  least three runs); or below, with the reason and the page that shows it."""
 
 
 def write_verdicts(experiments: Iterable[Experiment], folder: Path) -> Path:
-    """Write the page of all verdicts from the results in a folder."""
+    """Write the page of all verdicts from the results in a folder, and return its path."""
     found = {
         experiment.name: (experiment.title, _measured(experiment, path))
         for experiment in experiments
@@ -44,12 +47,12 @@ def write_verdicts(experiments: Iterable[Experiment], folder: Path) -> Path:
 
 
 def _measured(experiment: Experiment, path: Path) -> list[Comparison]:
-    """The published numbers for which there are runs."""
+    """Return comparisons with the published numbers for which there are runs."""
     return [one for one in experiment.compared(Results.read_csv(path)) if one.runs["paper"]]
 
 
 def _summary(tables: dict[str, tuple[str, list[Comparison]]]) -> str:
-    """How many numbers of each table have which verdict."""
+    """Return a table with the number of verdicts of each kind, by page."""
     rows = [[f"[{name}]({name}.md)", len(some), *_counts(some)] for name, (_, some) in tables.items()]
     every = [one for _, some in tables.values() for one in some]
     head = ["page", "numbers", *get_args(Verdict), "at or above by *widened*", "at or above by *blind*"]
@@ -77,7 +80,7 @@ def _table(comparisons: Sequence[Comparison]) -> str:
 
 
 def _cell(one: Comparison, grid: Grid) -> str:
-    """Mean and deviation, with the digits that suit the size of the number."""
+    """Return mean and deviation, with fewer digits for large numbers."""
     return mean_and_deviation(np.array(one.runs.get(grid, [])), 1 if one.published > 20 else 3)
 
 
