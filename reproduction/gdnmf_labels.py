@@ -1,4 +1,4 @@
-"""GD²NMF (supplement of "Generalized Discriminative Deep NMF"): Table R2, and Fig. R1, R2 and R4."""
+"""GD²NMF (supplement of "Generalized Discriminative Deep NMF"): Table R2."""
 
 from collections.abc import Callable, Iterator
 from itertools import product
