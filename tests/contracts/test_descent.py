@@ -44,8 +44,11 @@ def test_loss_never_rises_in_single_precision(model):
 
 
 @pytest.mark.parametrize("tol", [0, 1e-4])
-def test_sweeps_made_at_once_have_the_bits_of_observed_sweeps(tol):
-    X, model = data(), NMF(4, random_state=0, tol=tol, max_iter=150)
+@pytest.mark.parametrize(("n_samples", "noise"), [(30, 0.1), (1500, 0.1), (1500, 1e-4)])  # 1500: in two precisions
+def test_sweeps_made_at_once_have_the_bits_of_observed_sweeps(tol, n_samples, noise):
+    rng = np.random.default_rng(0)
+    X = rng.gamma(1, size=(n_samples, 4)) @ rng.gamma(0.5, size=(4, 60)) + noise * rng.random((n_samples, 60))
+    model = NMF(4, random_state=0, tol=tol, max_iter=150)
     at_once, one_by_one = clone(model).fit(X), clone(model).fit(X, on_sweep=lambda sweep, loss: False)
     assert np.array_equal(at_once.components_, one_by_one.components_)
     assert np.array_equal(at_once.loss_curve_, one_by_one.loss_curve_)
