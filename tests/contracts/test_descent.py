@@ -14,6 +14,7 @@ from deepnmf.objective.divergences import Divergence
 from deepnmf.solvers.hierarchy_problem import HierarchyProblem
 from deepnmf.solvers.layered_descent import LayeredState
 from deepnmf.solvers.loop import Run, minimize
+from deepnmf.solvers.small_descent import SmallDescent
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 every_variant = pytest.mark.parametrize("model", VARIANTS, ids=name_of)
@@ -156,6 +157,17 @@ def test_a_fit_from_given_factors_starts_at_their_loss(model):
     model = fitted(model, X, random_state=0)
     again = clone(model).set_params(max_iter=1).fit(X, factors=model.factors_)
     assert again.loss_curve_[0] <= model.loss_curve_[-1] * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("penalties", [{}, {"alpha_W": 0.02, "alpha_H": 0.01, "l1_ratio": 0.3}])
+def test_sweeps_in_one_compiled_call_are_those_of_larger_data(penalties, monkeypatch):
+    X = data(noise=0.3)
+    model = NMF(4, max_iter=30, tol=0, random_state=0, **penalties)
+    at_once = clone(model).fit(X)
+    monkeypatch.setattr(SmallDescent, "_simple_rows", lambda self, chain: None)
+    one_by_one = clone(model).fit(X)
+    assert np.allclose(at_once.loss_curve_, one_by_one.loss_curve_, rtol=1e-9)
+    assert np.allclose(at_once.components_, one_by_one.components_, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-6])

@@ -83,3 +83,12 @@ def test_a_fit_that_ends_among_rough_sweeps_has_codes_in_the_precision_of_the_da
     model = NMF(6, max_iter=3, random_state=0).fit(large())
     assert model.codes_[-1].dtype == np.float64
     assert model.n_iter_ == 3
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_few_rows_in_single_precision_end_at_the_loss_of_double_precision(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.gamma(1, size=(300, 3)) @ rng.gamma(0.5, size=(3, 20)) * rng.gamma(16, 1 / 16, (300, 20))
+    model = NMF(3, tol=0, max_iter=1000, random_state=0)
+    exact = model.fit(X).loss_curve_[-1]
+    assert model.fit(X.astype(np.float32)).loss_curve_[-1] == pytest.approx(exact, rel=1e-6)

@@ -10,6 +10,9 @@ from deepnmf.kernels.compilation import CompiledLoop, inlined_loop
 from deepnmf.kernels.quadratic_descent import COLUMNS, descend_in_place, descend_rows_plainly
 from deepnmf.kernels.stopping import CONTINUE, StoppingRule, mean_decrease, stopping_test
 
+# Entries of X in single precision: rounding errors of fewer hardly cancel out, so these are added in double precision.
+FEW_ENTRIES = 2**15
+
 
 class SmallProblem(NamedTuple):
     """The data, and what does not change between sweeps."""
@@ -21,6 +24,10 @@ class SmallProblem(NamedTuple):
     negligible: float  # smaller diagonal entries of a Gram matrix, relative to the largest, count as zero
     most_codes_passes: int
     most_factor_passes: int
+    codes_l1: float = 0.0  # the penalties are those of `deepnmf.objective.ElasticNet`
+    codes_l2: float = 0.0
+    factor_l1: float = 0.0
+    factor_l2: float = 0.0
 
 
 class Position(NamedTuple):
@@ -74,15 +81,22 @@ def _swept_plainly(problem: SmallProblem, position: Position) -> tuple[Array, Ar
     n_factor_passes = min(problem.most_factor_passes, position.most_inner)
     departure = position.ahead if position.extrapolates else position.Z
     target = X @ departure.T.astype(X.dtype)
-    gram = _without_negligible((departure @ departure.T).astype(X.dtype), negligible)
-    plain, codes_violation = descend_rows_plainly(position.codes, gram, target, n_codes_passes)
+    ridge = np.eye(len(departure))
+    gram = _without_negligible((departure @ departure.T + problem.codes_l2 * ridge).astype(X.dtype), negligible)
+    penalized = target - X.dtype.type(problem.codes_l1)
+    plain, codes_violation = descend_rows_plainly(position.codes, gram, penalized, n_codes_passes)
     beta = X.dtype.type(position.beta if position.extrapolates else 0)
     codes = np.maximum(plain + beta * (plain - position.plain_codes), 0)
-    M, K = (codes.T @ X).astype(np.float64), (codes.T @ codes).astype(np.float64)
-    columns, violation = descend_rows_plainly(departure.T, _without_negligible(K, negligible), M.T, n_factor_passes)
+    rows = X.astype(np.float64) if X.size < FEW_ENTRIES else X
+    M = (codes.T.astype(rows.dtype) @ rows).astype(np.float64)
+    K = (codes.T.astype(rows.dtype) @ codes.astype(rows.dtype)).astype(np.float64)
+    gram, penalized_M = _without_negligible(K + problem.factor_l2 * ridge, negligible), M - problem.factor_l1
+    columns, violation = descend_rows_plainly(departure.T, gram, penalized_M.T, n_factor_passes)
     Z = columns.T
     value = np.vdot(K, Z @ Z.T) - 2 * np.vdot(M, Z)
-    sizes = np.vdot(target, target), np.vdot(M, M)
+    value += problem.codes_l2 * np.trace(K) + 2 * problem.codes_l1 * codes.sum(dtype=np.float64)
+    value += problem.factor_l2 * np.vdot(Z, Z) + 2 * problem.factor_l1 * Z.sum()
+    sizes = np.vdot(target, target), np.vdot(penalized_M, penalized_M)
     optimality = max(_relative.function(codes_violation, sizes[0]), _relative.function(violation, sizes[1]))
     return codes, plain, Z, 0.5 * (problem.sqnorm + value), optimality
 
@@ -166,30 +180,58 @@ def _swept(problem, position):
         for j in range(n_features):
             features[j, k] = Z[k, j]
     target = X @ features
+    size = _square(target)
+    if problem.codes_l1 > 0:
+        target -= X.dtype.type(problem.codes_l1)
     plain = position.codes.copy()
-    gram = _padded((Z @ Z.T).astype(X.dtype), negligible)
+    gram = _padded(_with_ridge(Z @ Z.T, problem.codes_l2).astype(X.dtype), negligible)
     codes_violation = descend_in_place(
         plain.ravel(), target.ravel(), gram, n_rows, order, order, 1, n_codes_passes, 0.0
     )
     codes, step = np.empty_like(plain), X.dtype.type(position.beta if position.extrapolates else 0.0)
+    sum_of_codes = 0.0
     for i in range(n_rows):
         for k in range(order):
             value = plain[i, k] + step * (plain[i, k] - position.plain_codes[i, k])
             codes[i, k] = value if value > 0 else value * 0
-    across = np.ascontiguousarray(codes.T)
-    M, K = (across @ X).astype(np.float64), (across @ codes).astype(np.float64)
+            sum_of_codes += codes[i, k]
+    M, K = _products_exactly(codes, X) if X.itemsize < 8 and X.size < FEW_ENTRIES else _products(codes, X)
+    linear = M - problem.factor_l1 if problem.factor_l1 > 0 else M
+    gram_of_codes = _padded(_with_ridge(K, problem.factor_l2), negligible)
     violation = descend_in_place(
-        Z.ravel(), M.ravel(), _padded(K, negligible), n_features, order, 1, n_features, n_factor_passes, 0.0
+        Z.ravel(), linear.ravel(), gram_of_codes, n_features, order, 1, n_features, n_factor_passes, 0.0
     )
     G = Z @ Z.T
-    value = 0.0
+    value = 2 * problem.codes_l1 * sum_of_codes
     for k in range(order):
         for other in range(order):
             value += K[k, other] * G[k, other]
         for j in range(n_features):
-            value -= 2 * M[k, j] * Z[k, j]
-    optimality = max(_relative(codes_violation, _square(target)), _relative(violation, _square(M)))
+            value -= 2 * (M[k, j] - problem.factor_l1) * Z[k, j]
+        value += problem.codes_l2 * K[k, k] + problem.factor_l2 * G[k, k]
+    optimality = max(_relative(codes_violation, size), _relative(violation, _square(linear)))
     return codes, plain, Z, 0.5 * (problem.sqnorm + value), optimality
+
+
+@inlined_loop
+def _products(codes, X):
+    """Return HᵀX and HᵀH."""
+    across = np.ascontiguousarray(codes.T)
+    return (across @ X).astype(np.float64), (across @ codes).astype(np.float64)
+
+
+@inlined_loop
+def _products_exactly(codes, X):
+    """Return HᵀX and HᵀH, computed in double precision."""
+    return _products(codes.astype(np.float64), X.astype(np.float64))
+
+
+@inlined_loop
+def _with_ridge(gram, ridge):
+    gram = gram.copy()
+    for k in range(len(gram)):
+        gram[k, k] += ridge
+    return gram
 
 
 @inlined_loop

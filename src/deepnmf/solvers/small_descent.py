@@ -1,6 +1,6 @@
 """Sweeps of NMF on small data, many in one compiled call."""
 
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
@@ -8,6 +8,7 @@ from deepnmf.arrays import Array
 from deepnmf.kernels import Position, SmallProblem, StoppingRule, sweeps_at_once
 from deepnmf.objective import Chain
 from deepnmf.objective.gram import NEGLIGIBLE_NORM
+from deepnmf.objective.penalties import ElasticNet
 from deepnmf.solvers.descent import ROUNDING, ChainDescent, Momentum, State, inner_steps
 from deepnmf.solvers.loop import AdvanceFar
 from deepnmf.solvers.steps import HALS
@@ -18,9 +19,9 @@ NEVER = StoppingRule(tol=0.0)
 
 @dataclass
 class SmallDescent(ChainDescent):
-    """The sweeps of `ChainDescent`, compiled for few rows and one layer without penalties, smoothing or fixed entries.
+    """The sweeps of `ChainDescent`, compiled for few rows and one layer.
 
-    Other chains are delegated to it.
+    Other chains, and those with smoothing, fixed entries or penalties other than `ElasticNet`, are delegated to it.
     """
 
     def advance(self, state: State) -> State:
@@ -44,9 +45,10 @@ class SmallDescent(ChainDescent):
         return reached, reached.optimality if len(losses) == 1 else first
 
     def _simple_rows(self, chain: Chain) -> Array | None:
-        """Return X if the problem is only the squared error of one nonnegative layer, solved by coordinate descent."""
+        """Return X if the problem is that of scikit-learn's NMF under squared error, solved by coordinate descent."""
         is_one_layer = chain.depth == 1 and chain.nonnegative and chain.fixed is None and not any(chain.theta)
-        is_simple = is_one_layer and isinstance(self.solver, HALS) and not self.objective.penalties
+        has_simple_penalties = all(isinstance(penalty, ElasticNet) for penalty in self.objective.penalties)
+        is_simple = is_one_layer and has_simple_penalties and isinstance(self.solver, HALS)
         return self.engine.one_array if is_simple else None
 
     def _swept(
@@ -54,7 +56,9 @@ class SmallDescent(ChainDescent):
     ) -> tuple[State, float]:
         passes = inner_steps(*state.chain.factors[0].shape), self._steps_on_factor(state.chain, 0)
         sqnorm, rounding = self.engine.sqnorm, ROUNDING[X.dtype]
-        problem = SmallProblem(X, sqnorm, rounding, self.least_loss, NEGLIGIBLE_NORM**2, *passes)
+        weights = [astuple(penalty) for penalty in self.objective.penalties if isinstance(penalty, ElasticNet)]
+        sums = (float(sum(one)) for one in zip(*weights, strict=True))
+        problem = SmallProblem(X, sqnorm, rounding, self.least_loss, NEGLIGIBLE_NORM**2, *passes, *sums)
         all_losses = np.empty(len(losses) + n_most)
         all_losses[: len(losses)] = losses
         position, n_sweeps, first = sweeps_at_once(problem, position_of(state), rule, all_losses, len(losses), first)
