@@ -68,6 +68,15 @@ class ColumnScaler(MaxAbsScaler):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_wine
+        >>> from deepnmf.preprocessing import ColumnScaler
+        >>> X = load_wine().data
+        >>> scaler = ColumnScaler().partial_fit(X[:100]).partial_fit(X[100:])
+        >>> float(scaler.transform(X).max())
+        1.0
         """
         super().partial_fit(X, y)
         if not in_different_units(self.max_abs_, self.factor):
@@ -124,6 +133,14 @@ class ImageGradientOrientations(TransformerMixin, BaseEstimator):
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from deepnmf import ImageGradientOrientations
+        >>> X = load_digits().data
+        >>> ImageGradientOrientations((8, 8)).fit(X).n_features_in_
+        64
         """
         X = self._validated(X, reset=True)
         self._checked_shape(X.shape[1])
@@ -139,6 +156,14 @@ class ImageGradientOrientations(TransformerMixin, BaseEstimator):
         Returns
         -------
         array of shape (n_samples, 2 * height * width)
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from deepnmf import ImageGradientOrientations
+        >>> X = load_digits().data
+        >>> ImageGradientOrientations((8, 8)).fit(X).transform(X[:3]).shape
+        (3, 128)
         """
         check_is_fitted(self)
         X = self._validated(X, reset=False)
@@ -159,6 +184,14 @@ class ImageGradientOrientations(TransformerMixin, BaseEstimator):
         Returns
         -------
         array of str
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from deepnmf import ImageGradientOrientations
+        >>> transformer = ImageGradientOrientations((8, 8)).fit(load_digits().data)
+        >>> print(transformer.get_feature_names_out()[63:65])
+        ['cos63' 'sin0']
         """
         check_is_fitted(self)
         return np.array([f"{part}{i}" for part in ("cos", "sin") for i in range(self.n_features_in_)], dtype=object)

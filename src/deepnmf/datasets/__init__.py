@@ -120,6 +120,14 @@ def _loader(name: str) -> Callable[[Folder], Bunch]:
     -------
     Bunch
         ``data``, ``target`` if there are labels, and all other arrays of the file, by their names.
+
+    Examples
+    --------
+    >>> from deepnmf import datasets
+    >>> datasets.load("{name}", data_home="nowhere")
+    Traceback (most recent call last):
+        ...
+    FileNotFoundError: Data set '{name}': there is no file ...
     """
     return load_one
 

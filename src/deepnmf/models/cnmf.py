@@ -123,6 +123,16 @@ class CNMF(Factorization, weighs_samples=False):
         {run_control}
 
         {returns_self}
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_digits
+        >>> from deepnmf import CNMF
+        >>> X, y = load_digits(return_X_y=True)
+        >>> model = CNMF(16, random_state=0).fit(X, np.where(np.arange(len(y)) < 90, y, -1))
+        >>> model.codes_[-1].shape
+        (1797, 16)
         """
         given = (X, y, entry_weight, fixed_components, factors)
         control = RunControl(on_sweep, checkpoint, checkpoint_seconds, given)

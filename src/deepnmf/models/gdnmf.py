@@ -213,6 +213,17 @@ class GDNMF(Factorization, weighs_samples=False):
         {run_control}
 
         {returns_self}
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_digits
+        >>> from deepnmf import GDNMF
+        >>> X, y = load_digits(return_X_y=True)
+        >>> known = np.arange(len(y)) % 10 == 0
+        >>> model = GDNMF((30, 15), random_state=0).fit(X / 16, np.where(known, y, -1))
+        >>> [factor.shape for factor in model.factors_]
+        [(30, 64), (15, 30)]
         """
         control = RunControl(on_sweep, checkpoint, checkpoint_seconds, (X, y))
         return self._fit(X, self._start(), control, labels=y)
@@ -236,6 +247,15 @@ class GDNMF(Factorization, weighs_samples=False):
         {rows}
 
         {returns_codes}
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from deepnmf import GDNMF
+        >>> X = load_digits().data / 16
+        >>> model = GDNMF((30, 15), random_state=0).fit(X[:1000])
+        >>> model.transform(X[1000:]).shape
+        (797, 15)
         """
         return self.encode(X, self._problem().output_layer)
 

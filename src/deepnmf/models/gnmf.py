@@ -144,6 +144,16 @@ class GNMF(Factorization, weighs_samples=False):
         {run_control}
 
         {returns_self}
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from sklearn.neighbors import kneighbors_graph
+        >>> from deepnmf import GNMF
+        >>> X = load_digits().data / 16
+        >>> model = GNMF(10, random_state=0).fit(X, graph=kneighbors_graph(X, 5))
+        >>> model.codes_[-1].shape
+        (1797, 10)
         """
         if entry_weight is not None and graph is None:
             raise ValueError("entry_weight requires graph: the search for nearest neighbors supports no weights.")

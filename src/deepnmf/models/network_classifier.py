@@ -54,6 +54,17 @@ class NetworkClassifier(ClassifierMixin, Factorization):
         {run_control}
 
         {returns_self}
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_digits
+        >>> from deepnmf import SSNMF
+        >>> X, digits = load_digits(return_X_y=True)
+        >>> y = np.where(np.arange(len(digits)) < 500, digits, -1)  # the other labels are unknown
+        >>> model = SSNMF(20, random_state=0).fit(X, y)
+        >>> model.transduction_.shape
+        (1797,)
         """
         control = RunControl(on_sweep, checkpoint, checkpoint_seconds, (X, y, groups, entry_weight, factors))
         return self._fit(X, self._start(factors), control, entry_weight, labels=y, groups=groups)
@@ -74,6 +85,14 @@ class NetworkClassifier(ClassifierMixin, Factorization):
         y, groups, entry_weight, **fit_params : see `fit`
 
         {returns_codes}
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from deepnmf import DeepNMFNetwork
+        >>> X, y = load_digits(return_X_y=True)
+        >>> DeepNMFNetwork((20, 10), random_state=0).fit_transform(X, y).shape
+        (1797, 10)
         """
         fitted = self.fit(X, y, groups=groups, entry_weight=entry_weight, **fit_params)
         return fitted.transform(X, groups=groups, entry_weight=entry_weight)
@@ -90,6 +109,15 @@ class NetworkClassifier(ClassifierMixin, Factorization):
         groups, entry_weight : see `fit`
 
         {returns_codes}
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from deepnmf import DeepNMFNetwork
+        >>> X, y = load_digits(return_X_y=True)
+        >>> model = DeepNMFNetwork((20, 10), random_state=0).fit(X[:1000], y[:1000])
+        >>> model.transform(X[1000:]).shape
+        (797, 10)
         """
         return self.encode(X, self._problem().output_layer, groups, entry_weight)
 
@@ -103,6 +131,15 @@ class NetworkClassifier(ClassifierMixin, Factorization):
         groups, entry_weight : see `fit`
 
         {returns_layer_codes}
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from deepnmf import DeepNMFNetwork
+        >>> X, y = load_digits(return_X_y=True)
+        >>> model = DeepNMFNetwork((20, 10), random_state=0).fit(X[:1000], y[:1000])
+        >>> model.encode(X[1000:], layer=0).shape
+        (797, 20)
         """
         return self._encoded(X, layer, entry_weight, groups=groups)
 
@@ -115,6 +152,15 @@ class NetworkClassifier(ClassifierMixin, Factorization):
         Returns
         -------
         array of shape (n_samples,)
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from deepnmf import SSNMF
+        >>> X, y = load_digits(return_X_y=True)
+        >>> model = SSNMF(20, random_state=0).fit(X[:1000], y[:1000])
+        >>> model.predict(X[1000:]).shape
+        (797,)
         """
         codes = self._readable_codes(X, groups, entry_weight)
         return self.classes_[self._learned.readout.winners(codes)]
@@ -135,6 +181,15 @@ class NetworkClassifier(ClassifierMixin, Factorization):
         Returns
         -------
         array of shape (n_samples, n_classes)
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from deepnmf import SSNMF
+        >>> X, y = load_digits(return_X_y=True)
+        >>> model = SSNMF(20, readout="logistic", random_state=0).fit(X[:1000], y[:1000])
+        >>> model.predict_proba(X[1000:]).shape
+        (797, 10)
         """
         codes = self._readable_codes(X, groups, entry_weight)
         return self._learned.readout.probabilities(codes)
@@ -150,6 +205,15 @@ class NetworkClassifier(ClassifierMixin, Factorization):
         -------
         array of shape (n_samples, n_classes), or (n_samples,) for two classes
             For two classes, the score of the second class minus that of the first.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from deepnmf import SSNMF
+        >>> X, y = load_digits(return_X_y=True)
+        >>> model = SSNMF(20, readout="head", random_state=0).fit(X[:1000], y[:1000])
+        >>> model.decision_function(X[1000:]).shape
+        (797, 10)
         """
         codes = self._readable_codes(X, groups, entry_weight)
         scores = self._learned.readout.scores(codes)
@@ -167,6 +231,15 @@ class NetworkClassifier(ClassifierMixin, Factorization):
         Returns
         -------
         float
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> from deepnmf import SSNMF
+        >>> X, y = load_digits(return_X_y=True)
+        >>> model = SSNMF(20, random_state=0).fit(X[:1000], y[:1000])
+        >>> model.score(X[1000:], y[1000:]) > 0.5
+        True
         """
         check_unmasked(y, "y")
         return float(accuracy_score(y, self.predict(X, groups), sample_weight=sample_weight))

@@ -159,6 +159,19 @@ class NMF(Factorization):
         {run_control}
 
         {returns_self}
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import load_digits
+        >>> from deepnmf import NMF
+        >>> X = load_digits().data / 16
+        >>> model = NMF(10, random_state=0).fit(X)
+        >>> model.components_.shape
+        (10, 64)
+        >>> X[:, 0] = np.nan  # these pixels were not observed
+        >>> bool(np.isfinite(NMF(10, random_state=0).fit(X).components_).all())
+        True
         """
         if self.init != "custom" and (W is not None or H is not None):
             warnings.warn(

@@ -65,6 +65,16 @@ class Selection:
         -------
         matplotlib.figure.Figure
             Save it with ``figure.savefig``; it is not registered with pyplot.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from deepnmf import NMF, select_layers
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.random((100, 3)) @ rng.random((3, 20))
+        >>> figure = select_layers(NMF(), X, sizes=[2, 3, 4], random_state=0).plot()
+        >>> figure.axes[0].get_xlabel()
+        'size'
         """
         from matplotlib.figure import Figure  # noqa: PLC0415 - so that importing deepnmf is fast
 
