@@ -1,4 +1,4 @@
-"""Steps on the codes below an activation: `python benchmarks/activated_steps.py` (needs DEEPNMF_DATA)."""
+"""Compare steps on the codes below an activation: `python benchmarks/activated_steps.py` (needs DEEPNMF_DATA)."""
 
 import time
 import warnings
@@ -17,7 +17,7 @@ STEPS = (1, 3, 6, 12)
 
 
 def problems():
-    """Data and models."""
+    """Yield names, data and models."""
     digits = load_digits().data / 16
     faces = normalize(load("pie_pose27").data.astype(float))
     run = {"random_state": 0, "tol": 0, "max_iter": 100_000, "pretrain_max_iter": 20}
@@ -27,7 +27,7 @@ def problems():
 
 
 def error_after(model, X):
-    """The error after some seconds of fine-tuning, and the sweeps made."""
+    """Return the error after some seconds of fine-tuning, and the number of sweeps."""
     began = []
 
     def stop(*_):

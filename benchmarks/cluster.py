@@ -1,6 +1,6 @@
-"""Workers of a cluster: `python -m benchmarks.cluster > docs/benchmarks/cluster.md`.
+"""Measure fits on the workers of a cluster: `python -m benchmarks.cluster > docs/benchmarks/cluster.md`.
 
-The speedup by two worker processes, and what happens when one of two workers is killed in the middle of a fit.
+The page shows the speedup by a second worker process, and what happens if one of two workers is killed during a fit.
 """
 
 import io
@@ -29,12 +29,12 @@ LINES_BEFORE, LINES_AFTER = 2, 12  # of the log
 
 
 def cluster(n_workers):
-    """Worker processes of one thread each."""
+    """Return a cluster of worker processes with one thread each."""
     return LocalCluster(n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=None)
 
 
 def data(client, n_samples, n_features):
-    """Chunks that the workers make themselves, as many on each, and keep."""
+    """Return data in chunks that the workers create and keep, the same number on each worker."""
     workers = list(client.scheduler_info()["workers"])
     lengths = [len(rows) for rows in np.array_split(np.arange(n_samples), CHUNKS)]
     blocks = [
@@ -49,7 +49,7 @@ def data(client, n_samples, n_features):
 
 
 def sweep_seconds(X):
-    """The mean of all sweeps but the first, by which the workers have compiled what they need."""
+    """Return the mean seconds of all sweeps except the first one, during which the workers compile."""
     times = []
     NMF(RANK, init="random", random_state=0, tol=0, max_iter=SWEEPS + 1).fit(
         X, on_sweep=lambda *_: times.append(time.perf_counter()) and None
@@ -67,7 +67,7 @@ class Log(io.TextIOBase):
         self.killed_at = None
 
     def write(self, text):
-        """Take a line of the fit."""
+        """Add a line of the fit to the log."""
         if text.strip():
             self.add(text.split(", decrease")[0])
             if text.startswith(KILLED_AFTER) and self.killed_at is None:
@@ -77,29 +77,29 @@ class Log(io.TextIOBase):
         return len(text)
 
     def add(self, line):
-        """Note a line and when it came."""
+        """Add a line with its time."""
         self.lines.append(f"{time.perf_counter() - self._began:6.2f} s  {line}")
 
     def around_the_kill(self):
-        """The lines that tell the story."""
+        """Return the lines shortly before and after the kill."""
         return self.lines[max(self.killed_at - LINES_BEFORE, 0) : self.killed_at + LINES_AFTER]
 
 
 class FromCluster(logging.Handler):
-    """Hands on what dask says of workers."""
+    """A handler that adds the messages of dask about workers to the log."""
 
     def __init__(self, log):
         super().__init__()
         self._log = log
 
     def emit(self, record):
-        """Note a message without its list of tasks, unless it is about connections."""
+        """Add a message without its list of tasks; messages about connections are ignored."""
         if record.name != "distributed.core":
             self._log.add(f"{record.name}: {re.split(r': {| [(]', record.getMessage())[0]}")
 
 
 def deep_model():
-    """Two layers, and sweeps on each that do not hang on when a fit is near its end."""
+    """Return a model with two layers and a fixed number of sweeps per layer."""
     return DeepNSNMF(
         DEEP_SIZES,
         random_state=0,
@@ -112,7 +112,7 @@ def deep_model():
 
 
 def killed_fit(client, X):
-    """A deep model fitted while a worker is killed, and the log of it."""
+    """Fit a deep model while a worker is killed, and return it with the log."""
     log = Log(client)
     handler = FromCluster(log)
     logging.getLogger("distributed").addHandler(handler)
@@ -123,7 +123,7 @@ def killed_fit(client, X):
 
 
 def speed(shape):
-    """A row of the table: seconds a sweep, the best of a few fits, one and two workers in turn."""
+    """Return a row of the table: the seconds per sweep with one and two workers, the best of a few fits in turn."""
     seconds = {1: [], 2: []}
     for _ in range(REPEATS):
         for n_workers, found in seconds.items():
@@ -134,7 +134,7 @@ def speed(shape):
 
 
 def loss():
-    """The log of a killed fit, and the difference of its features from those of an undisturbed fit."""
+    """Return the log of a fit with a killed worker, and the difference of its factors from an undisturbed fit."""
     with cluster(2) as local, Client(local) as client:
         X = data(client, *SHAPES[0])
         with redirect_stdout(io.StringIO()):
@@ -151,13 +151,15 @@ def main():
     print("# Workers of a cluster\n")
     print(f"Made by `python -m benchmarks.cluster`. {machine()} {described()} {versions(['dask', 'distributed'])}.\n")
     print(
-        f"X is in {CHUNKS} chunks on the workers; `NMF({RANK})`, `LocalCluster` with one thread per worker. The time is the mean of {SWEEPS}\n"
-        f"sweeps, including those that fetch the codes; the best of {REPEATS} fits, one and two workers in turn. The caller and dask's\n"
-        "scheduler share the cores with the workers. The work on a block is proportional to rows times features, the transferred data to their sum.\n"
+        f"X is divided into {CHUNKS} chunks on the workers. The model is `NMF({RANK})`, on a `LocalCluster` with one thread per worker. The time of a sweep is the mean of {SWEEPS}\n"
+        f"sweeps, including those that fetch the codes, and the best of {REPEATS} fits; fits with one and with two workers alternate. The caller and dask's\n"
+        "scheduler share the cores with the workers. The work on a block is proportional to rows times features, and the amount of transferred data to rows plus features.\n"
     )
-    print(table(["X", "a sweep of one worker", "of two", "times sooner"], rows))
+    print(table(["X", "sweep with one worker", "sweep with two workers", "speedup"], rows))
     print("\n## A worker is killed\n")
-    print(f"`DeepNSNMF({DEEP_SIZES}, verbose=2)` on two workers, while its second layer is pre-trained:\n")
+    print(
+        f"`DeepNSNMF({DEEP_SIZES}, verbose=2)` is fitted on two workers, one of which is killed while the second layer is pre-trained:\n"
+    )
     print("\n".join(f"    {line}" for line in lines))
     print(
         "\nThe factors have the same bits as those of an undisturbed fit."

@@ -1,6 +1,7 @@
-"""NMF warmed up on X ≈ Q B, Q of few columns, against NMF on X itself: `python benchmarks/compressed.py`.
+"""Compare NMF that is warmed up on a compressed X with NMF on X itself: `python benchmarks/compressed.py`.
 
-Not part of the library, see docs/decisions/0011-speed.md. Needs DEEPNMF_DATA.
+The compressed X is a product Q B, where Q has few columns. This method is not part of the library, see
+docs/decisions/0011-speed.md. It needs DEEPNMF_DATA.
 """
 
 import time
@@ -22,7 +23,7 @@ WARM_UPS = (0, 10, 20, 40)
 
 
 class Product(Block):
-    """Rows of Q B, never multiplied out."""
+    """Rows of Q B, a product that is never computed."""
 
     def __init__(self, Q, B):
         self.Q, self.B = Q, B
@@ -40,17 +41,20 @@ class Product(Block):
         return (codes @ self.Q) @ self.B
 
     def rows(self, part):
-        """Some of them."""
+        """Return some of the rows."""
         return Product(self.Q[part], self.B)
 
     def sizes(self):
-        """‖QB‖², the sum of the entries, and how many there are."""
+        """Return ‖QB‖², the sum of the entries, and their number."""
         sqnorm = np.vdot(self.Q.T @ self.Q, self.B @ self.B.T)
         return Sizes(sqnorm, self.Q.sum(axis=0) @ self.B.sum(axis=1), self.shape[0] * self.shape[1])
 
 
 def compressed(engine, width, rng):
-    """X ≈ Q B with Q an orthonormal basis of most of its range, found in two passes (one power step)."""
+    """Return X ≈ Q B, where Q is an orthonormal basis of most of the range of X.
+
+    Q is found in two passes (one power step).
+    """
     Q = _basis(engine.project(rng.standard_normal((width, engine.n_features))))
     Q = _basis(engine.project(engine.combined(Q)))
     return RowsInMemory(Product(Q, engine.combined(Q)), engine.workers)
@@ -61,7 +65,7 @@ def _basis(columns):
 
 
 def seconds_to(target, X, W, H, width, n_warm):
-    """Time to the target, the sketch and the sweeps on it included, and how many sweeps on X it took."""
+    """Return the time to the target, including the sketch and the sweeps on it, and the number of sweeps on X."""
     with Workers() as workers:
         began = time.perf_counter()
         engine, codes, chain = RowsInMemory(X, workers), W, Chain.of([H])

@@ -1,6 +1,6 @@
-"""The benefit of the Kullback-Leibler loss for counts: `python -m benchmarks.counts > docs/benchmarks/counts.md`.
+"""Measure the benefit of Kullback-Leibler for counts: `python -m benchmarks.counts > docs/benchmarks/counts.md`.
 
-Needs the environment variable DEEPNMF_DATA: the folder of the data sets.
+It needs the environment variable DEEPNMF_DATA, the folder of the data sets.
 """
 
 import argparse
@@ -24,7 +24,7 @@ SEEDS = range(5)
 
 
 def log_normalized(X):
-    """Return log(1 + x) of rows with the same total, the median one."""
+    """Return log(1 + x) of rows that are scaled to the same total, the median of all totals."""
     totals = np.asarray(X.sum(axis=1)).ravel()
     scaled = X.multiply((np.median(totals) / np.maximum(totals, 1))[:, None])
     return scaled.tocsr().log1p()
@@ -54,12 +54,19 @@ PROBLEMS = {
     "TDT2": Problem("tdt2_30", "y", tf_idf, "tf-idf"),
 }
 STARTS = {
-    None: ("Default initialization", "It hardly depends on the seed, which mainly changes the k-means clusters."),
-    "random": ("Random initialization", 'With `init="random"`, each seed is another fit. Only data with few rows.'),
+    None: (
+        "Default initialization",
+        "The default initialization hardly depends on the seed, which mainly changes the k-means clusters.",
+    ),
+    "random": (
+        "Random initialization",
+        'With `init="random"`, each seed leads to another fit. Only data with few rows are used.',
+    ),
 }
 HEAD = ["data", "classes", "loss", "fitted to", "NMI, codes", "NMI, shares", "seconds"]
 CLEAR = 0.01  # a smaller difference in NMI is a tie
-FEW = ("pbmc_facs", "bbc_news")  # data whose fits take seconds: others would take as long as all of the default ones
+# Data whose fits take seconds; fits of the other data would take as long as all fits of the first table.
+FEW = ("pbmc_facs", "bbc_news")
 
 
 def shares(codes, features):
@@ -70,7 +77,7 @@ def shares(codes, features):
 
 
 def scores(y, k, X, loss, init):
-    """Fit and cluster with each seed: the NMI of codes and of shares, and the median seconds of a fit."""
+    """Fit and cluster with each seed; return the NMI of codes and of shares, and the median seconds of a fit."""
     found, seconds = [], []
     for seed in SEEDS:
         model, duration = fitted(NMF(k, beta_loss=loss, init=init, random_state=seed), X)
@@ -100,11 +107,11 @@ def compared(name, init):
 
 
 def verdict(differences):
-    """Return a sentence for codes and one for shares."""
+    """Yield a sentence for codes and one for shares."""
     for kind, of_kind in zip(("codes", "shares"), np.transpose(differences), strict=True):
         better, worse = int(np.sum(of_kind > CLEAR)), int(np.sum(of_kind < -CLEAR))
         yield (
-            f"By {kind}, Kullback-Leibler on counts is better than squared error on weighted counts in {better} of "
+            f"For {kind}, Kullback-Leibler on counts is better than squared error on weighted counts in {better} of "
             f"{len(of_kind)} problems and worse in {worse}; the mean difference in NMI is {of_kind.mean():+.3f}."
         )
 
@@ -118,11 +125,11 @@ def main() -> None:
     print("# Counts: Kullback-Leibler or squared error\n")
     print(f"Made by `python -m benchmarks.counts`. {machine()} {described()}\n")
     print(
-        "NMI of k-means clusters (n_init 10) with the labels, mean and deviation over five seeds. The numbers of "
-        "components of `NMF` and of clusters are the number of classes; all other settings are defaults. Nothing was tuned, and labels are "
-        "used for the scores only. Squared error is fitted to the counts, and to their usual weighting: log(1 + x) of "
-        "cells with equal totals, tf-idf of texts. Kullback-Leibler is fitted to the counts. All rows of all data are "
-        "used. Codes are clustered without scaling, and as shares: a code times the sum of its feature, divided by the "
+        "The tables show the NMI of k-means clusters (n_init 10) with the labels, as mean and standard deviation over five seeds. `NMF` has as many "
+        "components as there are classes, and k-means as many clusters; all other settings are defaults. Nothing was tuned, and labels are "
+        "used for the scores only. Models with squared error are fitted to the counts, and to counts with the usual weighting: log(1 + x) of "
+        "cells with equal totals, and tf-idf of texts. Models with Kullback-Leibler are fitted to the counts. All rows of all data are "
+        "used. Codes are clustered without scaling, and as shares: a share is a code times the sum of its feature, divided by the "
         "total of the row. Seconds are those of one fit on a busy machine. A difference of less than "
         f"{CLEAR} is a tie.\n"
     )

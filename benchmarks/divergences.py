@@ -1,8 +1,8 @@
-"""Time to the loss that scikit-learn's `mu` has after 200 iterations: `python -m benchmarks.divergences` (needs DEEPNMF_DATA).
+"""Measure the time to the loss of scikit-learn's `mu` after 200 iterations: `python -m benchmarks.divergences`.
 
-All start from scikit-learn's NNDSVDA and may use every core, or as many threads as are asked for. Processor seconds stand beside seconds, since other
-programs make a run longer and its processor time only a little. `newsgroups` was never looked at while constants were
-chosen.
+It needs DEEPNMF_DATA. All fits start from scikit-learn's NNDSVDA, and use all cores or the number of threads given by
+`--threads`. The tables show processor seconds in addition to seconds, because other programs increase the time of a
+run, but its processor time only a little. Results on `newsgroups` were never looked at while constants were chosen.
 """
 
 import argparse
@@ -32,21 +32,21 @@ from deepnmf.objective.divergences import Divergence
 from deepnmf.solvers.divergence_descent import DivergenceDescent
 
 ITERATIONS = 200
-PATIENCE = 300  # seconds for these, else as many iterations as fit
-SHORT = 20  # seconds of a run that is repeated as ours are; others on the machine disturb short ones
+PATIENCE = 300  # seconds for these iterations; there are fewer if they would take longer
+SHORT = 20  # seconds; shorter runs of scikit-learn are repeated like ours, because other programs disturb them
 MOST_SWEEPS, LAST_SWEEPS = 400, 100
-FLOOR = 1e-6  # of the mean, added to spectra: silence has no logarithm
+FLOOR = 1e-6  # added to spectra with a mean of 1, because silence has no logarithm
 
 
 def counted(name: str) -> sparse.csr_array:
-    """Counts of a file, without columns that are empty."""
+    """Return the counts of a file, without empty columns."""
     parts = np.load(Path(os.environ["DEEPNMF_DATA"]) / f"{name}.npz")
     X = sparse.csr_array((parts["data"].astype(float), parts["indices"], parts["indptr"]), shape=tuple(parts["shape"]))
     return sparse.csr_array(X[:, np.asarray(X.sum(axis=0)).ravel() > 0])
 
 
 def birds() -> np.ndarray:
-    """Power spectra of bird sounds, one row for each moment, with a mean of 1."""
+    """Return power spectra of bird sounds with a mean of 1, one row for each moment."""
     samples = np.load(Path(os.environ["DEEPNMF_DATA"]) / "esc50_birds.npz")["samples"]
     _, _, spectra = stft(samples.astype(float), nperseg=512, noverlap=256)
     power = np.square(np.abs(spectra)).transpose(0, 2, 1).reshape(-1, spectra.shape[1])
@@ -79,7 +79,7 @@ PROBLEMS = {
 
 @dataclass(frozen=True)
 class Run:
-    """Seconds and processor seconds of a run, how many iterations it made, and the loss it ended with."""
+    """Seconds and processor seconds of a run, its number of iterations, and its final loss."""
 
     seconds: float
     processor: float
@@ -101,7 +101,7 @@ def theirs(X, W, H, beta: float) -> Run:
 
 
 def ours(X, W, H, beta: float, target: float, most: int) -> Run:
-    """Fit our `NMF` until a loss is reached: its checks, copies, and what it measures at the end are included."""
+    """Fit our `NMF` until a loss is reached; the time includes its checks, its copies, and its final measurements."""
     model = deepnmf.NMF(len(H), init="custom", beta_loss=beta, max_iter=most, tol=0)
     began, processor = time.perf_counter(), time.process_time()
     model.fit(X, W=W, H=H, on_sweep=lambda _, loss: loss <= target)
@@ -110,7 +110,7 @@ def ours(X, W, H, beta: float, target: float, most: int) -> Run:
 
 
 def by_rows(X, W, H, beta: float, target: float, most: int) -> Run:
-    """Sweep by passes over the rows alone, as where they are read from a file, until a loss is reached."""
+    """Sweep only by passes over the rows, as for rows in a file, until a loss is reached."""
     began, processor = time.perf_counter(), time.process_time()
     with Workers() as workers:
         descent = DivergenceDescent(RowsInMemory(X, workers), Divergence(beta), by_passes=True)
@@ -121,7 +121,7 @@ def by_rows(X, W, H, beta: float, target: float, most: int) -> Run:
 
 
 def compared(name: str, repeats: int) -> tuple[list[str], float, float]:
-    """A row of the table, how many times sooner we are, and the same with passes over rows alone."""
+    """Return a row of the table, our speedup, and our speedup with passes over rows only."""
     problem = PROBLEMS[name]
     X, beta = problem.data(), problem.beta
     W, H = _initialize_nmf(X, problem.rank, init="nndsvda", random_state=0)
@@ -150,7 +150,10 @@ def compared(name: str, repeats: int) -> tuple[list[str], float, float]:
 
 
 def deep_costs() -> list[list[str]]:
-    """Rows: what depth costs on newsgroups, one sweep by passes over rows, and a whole fit at default settings."""
+    """Return rows with the cost of depth on newsgroups.
+
+    They show one sweep by passes over rows, and a complete fit with default settings.
+    """
     X, sweeps = counted("newsgroups"), 10
     rng = np.random.default_rng(0)
     chains = {"(40, 10)": (40, 10), "(10,)": (10,)}
@@ -184,7 +187,7 @@ def deep_costs() -> list[list[str]]:
 
 
 def beside_peers(name: str, repeats: int) -> list[list[str]]:
-    """Rows: what each peer has after 200 iterations on dense data, and when our fit is there."""
+    """Return rows with the loss of each peer after 200 iterations on dense data, and our time to this loss."""
     problem = PROBLEMS[name]
     X, beta = problem.data(), problem.beta
     if sparse.issparse(X):
@@ -194,20 +197,20 @@ def beside_peers(name: str, repeats: int) -> list[list[str]]:
     rows = []
     for peer, (seconds, loss) in run_peers(X, W, H, beta, ITERATIONS).items():
         own = min((ours(X, W, H, beta, loss, MOST_SWEEPS) for _ in range(repeats)), key=lambda run: run.seconds)
-        times = f"{seconds / own.seconds:.0f}" if own.loss <= loss else "never there"
+        times = f"{seconds / own.seconds:.0f}" if own.loss <= loss else "not reached"
         rows.append([name, peer, in_seconds(seconds), f"{loss:.7g}", in_seconds(own.seconds), times])
     return rows
 
 
-PEERS_HEAD = ["problem", "package", f"{ITERATIONS} iterations", "its loss", "ours", "times sooner"]
+PEERS_HEAD = ["problem", "package", f"{ITERATIONS} iterations", "its loss", "ours", "speedup"]
 HEAD = [
     "problem",
     "scikit-learn `mu` (processor)",
     "its loss",
     "ours (processor)",
-    "times sooner (processor)",
-    "by passes over rows alone",
-    "times sooner (processor)",
+    "speedup (processor)",
+    "by passes over rows only",
+    "speedup (processor)",
     f"loss after {LAST_SWEEPS} sweeps",
 ]
 
@@ -218,10 +221,12 @@ def main() -> None:
     parser.add_argument("names", nargs="*", default=list(PROBLEMS), help=f"some of {', '.join(PROBLEMS)}")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument(
-        "--threads", type=int, help="of both; with 1, processor seconds mean something on a busy machine"
+        "--threads", type=int, help="threads of both; with 1, processor seconds are meaningful on a busy machine"
     )
-    parser.add_argument("--peers", action="store_true", help="torchnmf and nn-fac on dense problems, instead")
-    parser.add_argument("--deep", action="store_true", help="what depth costs, instead")
+    parser.add_argument(
+        "--peers", action="store_true", help="compare with torchnmf and nn-fac on dense problems instead"
+    )
+    parser.add_argument("--deep", action="store_true", help="measure the cost of depth instead")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     print(f"{machine()} {described()}\n", flush=True)
@@ -241,7 +246,7 @@ def main() -> None:
             counts.append(fast)
     print(f"\n{table(HEAD, rows)}")
     if counts:
-        print(f"\nKullback-Leibler: {geometric_mean(counts):.0f} times sooner as the geometric mean.")
+        print(f"\nThe geometric mean of the speedups for Kullback-Leibler is {geometric_mean(counts):.0f}.")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The figures behind the defaults of GDNMF: `python -m benchmarks.gdnmf_choices` (needs DEEPNMF_DATA)."""
+"""Print the figures behind the defaults of GDNMF: `python -m benchmarks.gdnmf_choices` (needs DEEPNMF_DATA)."""
 
 import warnings
 
@@ -24,12 +24,15 @@ CHANGES = [
 
 
 def information(codes, y):
-    """NMI of k-means."""
+    """Return the NMI of k-means."""
     return nmi(y, KMeans(len(np.unique(y)), n_init=3, random_state=0).fit_predict(codes))
 
 
 def cells(X, y, changes):
-    """Loss, NMI of the codes as they are and with unit rows, and label accuracy, with 10 % of the labels."""
+    """Return the loss, the NMI of the codes without scaling and with unit rows, and the accuracy of unknown labels.
+
+    10 % of the labels are known.
+    """
     known = known_rows(y, 0.1, seed=0)
     model = GDNMF(random_state=0, **changes).fit(X, given_labels(y, known))
     codes = model.codes_[-1]

@@ -1,4 +1,4 @@
-"""GNMF on COIL-20: `python benchmarks/gnmf.py > docs/benchmarks/gnmf.md` (needs DEEPNMF_DATA)."""
+"""Measure GNMF on COIL-20: `python benchmarks/gnmf.py > docs/benchmarks/gnmf.md` (needs DEEPNMF_DATA)."""
 
 import time
 import warnings
@@ -19,30 +19,30 @@ WEIGHTS = (0.01, 0.1, 1.0, 10.0, 100.0)
 
 
 def scores(codes, y):
-    """Accuracy and NMI of k-means, as two cells."""
+    """Return the accuracy and the NMI of k-means as two cells."""
     found = [KMeans(SIZE, n_init=10, random_state=seed).fit_predict(codes) for seed in range(SEEDS)]
     return " | ".join(spread([metric(y, labels) for labels in found]) for metric in (clustering_accuracy, nmi))
 
 
 def row(name, error, seconds, codes, new_codes, y):
-    """Print the scores of fitted codes, and of those that `transform` gives the same samples."""
+    """Print the scores of fitted codes, and of the codes that `transform` returns for the same samples."""
     print(f"| {name} | {error:.3f} | {scores(codes, y)} | {scores(new_codes, y)} | {seconds:.1f} |", flush=True)
 
 
 def header(first):
-    """Print the head of a table."""
+    """Print the heading of a table."""
     print(f"| {first} | error | accuracy | NMI | accuracy, `transform` | NMI, `transform` | seconds |")
     print("| --- " * 7 + "|")
 
 
 def ours(name, model, X, y):
-    """Fit one of ours, and print its row."""
+    """Fit one of our models, and print its row."""
     model, seconds = fitted(model, X)
     row(name, model.reconstruction_err_, seconds, model.codes_[-1], model.transform(X), y)
 
 
 def scikit_learns(X, y):
-    """Print the row of scikit-learn's NMF, codes in the scale that it gives them."""
+    """Print the row of scikit-learn's NMF, with codes in its own scale."""
     model = sklearn.decomposition.NMF(SIZE, random_state=0)
     began = time.perf_counter()
     codes = model.fit_transform(X)
@@ -58,8 +58,8 @@ def main():
     print("# GNMF on COIL-20\n")
     print(f"Made by `python benchmarks/gnmf.py`. {described()}\n")
     print(
-        "1440 images of 20 objects, 32 x 32 pixels, samples of unit norm, single precision. k-means on the codes without scaling,\n"
-        f"20 clusters, n_init 10, mean and deviation over {SEEDS} seeds of k-means. Fitted codes use the graph of neighbors, codes of\n"
+        "The data are 1440 images of 20 objects with 32 x 32 pixels, as samples of unit norm in single precision. The codes are clustered without scaling,\n"
+        f"by k-means with 20 clusters and n_init 10. The tables show the mean and the standard deviation over {SEEDS} seeds of k-means. Fitted codes use the graph of neighbors; codes of\n"
         "`transform` do not, because new samples have no graph.\n"
     )
     header("model")

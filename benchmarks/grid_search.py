@@ -1,4 +1,7 @@
-"""Does a grid search gain by a second process: `python -m benchmarks.grid_search` (needs DEEPNMF_DATA), a table of docs/reliability.md."""
+"""Measure whether a second process makes a grid search faster: `python -m benchmarks.grid_search` (needs DEEPNMF_DATA).
+
+The table is part of docs/reliability.md.
+"""
 
 import warnings
 
@@ -18,7 +21,7 @@ REPEATS = 3
 
 
 def rows():
-    """Rows: seconds with one process and with two."""
+    """Yield rows: the seconds with one process and with two."""
     X = pie()
     for model, grid in SEARCHES:
         searches = [GridSearchCV(model, grid, cv=2, n_jobs=jobs, refit=False) for jobs in (1, 2)]
@@ -31,7 +34,7 @@ def main():
     """Print the table."""
     warnings.simplefilter("ignore", ConvergenceWarning)
     print(f"{machine()} {described()}\n")
-    print(table(["search over six fits of", "`n_jobs=1`", "`n_jobs=2`", "times sooner"], rows()))
+    print(table(["search over six fits of", "`n_jobs=1`", "`n_jobs=2`", "speedup"], rows()))
 
 
 if __name__ == "__main__":

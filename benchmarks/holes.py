@@ -1,4 +1,7 @@
-"""Filling in what was hidden: `python -m benchmarks.holes > docs/benchmarks/holes.md` (needs DEEPNMF_DATA)."""
+"""Measure how well hidden entries are filled in: `python -m benchmarks.holes > docs/benchmarks/holes.md`.
+
+It needs DEEPNMF_DATA.
+"""
 
 import resource
 import time
@@ -25,7 +28,7 @@ MODELS = (
 FILLERS = (
     SimpleImputer(),
     KNNImputer(),
-    IterativeImputer(max_iter=3, n_nearest_features=20, random_state=0),  # with all neighbors it takes hours
+    IterativeImputer(max_iter=3, n_nearest_features=20, random_state=0),  # with all features it takes hours
 )
 RUNS = 2
 SAMPLES, PIXELS = 1000, 64
@@ -33,18 +36,18 @@ WEIGHTS = (0.0, 1e-4, 1e-3, 1e-2)
 
 
 def hidden_error(filled, X, hidden):
-    """Root mean square over what was hidden."""
+    """Return the root mean square error over the hidden entries."""
     return float(np.sqrt(np.mean(np.square(filled - X)[hidden])))
 
 
 def timed_fits(model, X):
-    """The model, and the best of several times."""
+    """Return a fitted model, and the shortest time of several fits."""
     fits = [fitted(model(), X) for _ in range(RUNS)]
     return fits[0][0], min(seconds for _, seconds in fits)
 
 
 def on_all_pixels(X):
-    """Rows: imputers and models, with more and more hidden."""
+    """Yield rows for imputers and models, with increasing shares of hidden pixels."""
     whole = [timed_fits(model, X)[1] for model in MODELS]
     for share in SHARES:
         hidden = np.random.default_rng(0).random(X.shape) < share
@@ -60,12 +63,12 @@ def on_all_pixels(X):
 
 
 def shown(filler):
-    """An imputer as it is made, without its seed."""
+    """Return the constructor call of an imputer, without its seed."""
     return f"`{str(filler).replace(', random_state=0', '')}`"
 
 
 def on_few_pixels(X):
-    """Rows: imputers and models on a part of X that has few features."""
+    """Yield rows for imputers and models on a part of X with few features."""
     rng = np.random.default_rng(0)
     part = X[rng.permutation(len(X))[:SAMPLES]][:, rng.permutation(X.shape[1])[:PIXELS]]
     fillers = {
@@ -91,7 +94,7 @@ def _filled(model, Y):
 
 
 def _filled_with_chosen_penalty(Y):
-    """Hide a tenth of what is seen, and take the penalty on codes that fills it best."""
+    """Hide a tenth of the observed entries, and fill with the penalty on codes that predicts them best."""
     further = (np.random.default_rng(1).random(Y.shape) < 0.1) & ~np.isnan(Y)
     models = [NMF(16, alpha_W=weight, random_state=0) for weight in WEIGHTS]
     tried = np.where(further, np.nan, Y)
@@ -99,7 +102,7 @@ def _filled_with_chosen_penalty(Y):
 
 
 def ratings(n=100_000, p=2_000, rank=8, share=0.0125):
-    """Ratings from 1 to 5 of people and things that have something in common, a fifth of them held out."""
+    """Return ratings from 1 to 5 that depend on a product of low rank, with a fifth of them held out."""
     rng = np.random.default_rng(0)
     people, things = rng.gamma(1, 1, (n, rank)), rng.gamma(1, 1, (rank, p))
     places = np.unique(rng.integers(n * p, size=int(share * n * p)))
@@ -113,7 +116,7 @@ def ratings(n=100_000, p=2_000, rank=8, share=0.0125):
 
 
 def on_ratings():
-    """Row: the held-out error of a fit to the stored entries, and the process's memory."""
+    """Return a row: the held-out error of a fit to the stored entries, and the memory of the process."""
     train, rows, columns, values = ratings()
     model, seconds = fitted(NMF(8, random_state=0), train, entry_weight="stored")
     predicted = np.clip(np.einsum("kr,kr->k", model.codes_[-1][rows], model.components_.T[columns]), 1, 5)
@@ -126,29 +129,29 @@ def on_ratings():
 def main():
     """Print the page."""
     warnings.simplefilter("ignore", ConvergenceWarning)
-    sparse_row = on_ratings()  # first, for the memory is that of the process so far
+    sparse_row = on_ratings()  # first, because the memory is the peak of the process so far
     X = load("pie_pose27").data / 255
     print("# Filling in what was hidden\n")
     print(f"Made by `python -m benchmarks.holes`. {machine()} {described()}\n")
     print(
-        "CMU PIE, pixels from 0 to 1, a share of them hidden at random. The error is the root mean square over the hidden "
-        "pixels, filled in by `inverse_transform(transform(X))`. The number of 100 components was chosen by such errors. Settings are the defaults, except for scikit-learn's "
-        "`IterativeImputer`, which would take hours with its defaults on this number of features. Seconds are those of `fit`, for a model "
-        f"the best of {RUNS} runs; the last column divides them by those of a fit to the complete data.\n"
+        "The data are CMU PIE with pixels from 0 to 1, of which a share is hidden at random. The error is the root mean square error over the hidden "
+        "pixels, which are filled in by `inverse_transform(transform(X))`. The number of 100 components was chosen by such errors. Settings are the defaults, except for scikit-learn's "
+        "`IterativeImputer`, which would take hours with its defaults on this number of features. Seconds are those of `fit`; for models, they "
+        f"are the best of {RUNS} runs, and the last column is their ratio to the seconds of a fit to the complete data.\n"
     )
-    print(table(["hidden", "by", "error", "seconds", "times a complete fit"], on_all_pixels(X)))
+    print(table(["hidden", "method", "error", "seconds", "ratio to a complete fit"], on_all_pixels(X)))
     print(
-        f"\n## Few features\n\n{SAMPLES} faces and {PIXELS} pixels of each, drawn at random. If most pixels of a row are hidden, "
-        "it has fewer observed entries than codes, which overfit these entries: a penalty `alpha_W` helps, here chosen "
+        f"\n## Few features\n\nThe data are {SAMPLES} faces and {PIXELS} pixels of each, drawn at random. If most pixels of a row are hidden, "
+        "the row has fewer observed entries than codes, and the codes overfit these entries. A penalty `alpha_W` helps; here it is chosen "
         f"among {', '.join(f'{weight:g}' for weight in WEIGHTS)} by hiding a tenth of the observed entries. Seconds are those of filling in, "
-        "including fit and choice.\n"
+        "including the fit and the choice of the penalty.\n"
     )
-    print(table(["hidden", "by", "error", "seconds"], on_few_pixels(X)))
+    print(table(["hidden", "method", "error", "seconds"], on_few_pixels(X)))
     print(
-        '\n## Ratings\n\nSynthetic ratings from 1 to 5, of which a fifth is held out; `entry_weight="stored"`. '
-        "The error is that on the held-out ratings, compared with the error of their mean. Memory is the peak of the process, including its data.\n"
+        '\n## Ratings\n\nThe ratings are synthetic, from 1 to 5, and a fifth of them is held out. The model is fitted with `entry_weight="stored"`. '
+        "The error is that on the held-out ratings; it is compared with the error of their mean. Memory is the peak of the process, including its data.\n"
     )
-    print(table(["ratings", "model", "error", "of the mean", "seconds", "memory"], [sparse_row]))
+    print(table(["ratings", "model", "error", "error of the mean", "seconds", "memory"], [sparse_row]))
 
 
 if __name__ == "__main__":

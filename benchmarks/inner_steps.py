@@ -1,6 +1,6 @@
-"""The number of steps on a block per sweep, and in the first sweeps: `python -m benchmarks.inner_steps`.
+"""Compare numbers of steps on a block per sweep, and in the first sweeps: `python -m benchmarks.inner_steps`.
 
-Needs DEEPNMF_DATA.
+It needs DEEPNMF_DATA.
 """
 
 import time
@@ -39,7 +39,7 @@ PLAIN_SWEEPS = (0, 5, 20)
 
 
 def shares_of_deep_models():
-    """Print where fine-tuning is after some seconds, by what the steps on a factor may cost."""
+    """Print the losses after some seconds of fine-tuning, by the share of the cost that steps on a factor may have."""
     X = pie()
     rows = []
     for model in MODELS:
@@ -53,7 +53,7 @@ def shares_of_deep_models():
 
 
 def fine_tuned(model, X):
-    """Seconds from the first sweep of fine-tuning to each, until they are over."""
+    """Return the seconds from the first sweep of fine-tuning to each sweep, until the time is over."""
     times = []
 
     def noted(*_):
@@ -65,7 +65,7 @@ def fine_tuned(model, X):
 
 
 def ramps_of_shallow_models():
-    """Print how many sweeps lead to scikit-learn's objective after 200 iterations, and where they end."""
+    """Print the number of sweeps to scikit-learn's objective after 200 iterations, and the final loss."""
     print("\n| data | steps per sweep | sweeps to scikit-learn's objective | loss / scikit-learn's after 150 sweeps |")
     print("| --- | --- | --- | --- |")
     for name in ("dense", "pie40", "cbcl", "tdt2"):
@@ -77,20 +77,20 @@ def ramps_of_shallow_models():
 
 
 def start_and_target(X, rank):
-    """A start, and scikit-learn's objective after 200 iterations from it."""
+    """Return a start, and scikit-learn's objective after 200 iterations from it."""
     W, H = _initialize_nmf(X, rank, init="nndsvda", random_state=0)
     scikit = ScikitNMF(rank, init="custom", tol=0, max_iter=200)
     return W, H, loss(X, scikit.fit_transform(X, W=W.copy(), H=H.copy()), scikit.components_)
 
 
 def first_at(target, losses):
-    """The first sweep at the target or below."""
+    """Return the number of the first sweep whose loss is at most the target."""
     reached = np.flatnonzero(np.array(losses) <= target)
     return reached[0] + 1 if reached.size else "-"
 
 
 def plain_sweeps_of_texts():
-    """Print whether fits of texts reach scikit-learn's objective, by how many plain sweeps they begin with."""
+    """Print whether fits of texts reach scikit-learn's objective, by the number of plain sweeps at the beginning."""
     rows = []
     for name, ranks in TEXTS.items():
         X = sparse.csr_array(count_file(name, tf_idf)())
@@ -107,7 +107,7 @@ def plain_sweeps_of_texts():
 
 
 def curve(X, W, H, n_sweeps, changes):
-    """The losses of sweeps, before each of which some fields of the state are changed."""
+    """Return the losses of sweeps; before each sweep, some fields of the state are changed."""
     with Workers() as workers:
         sweeps = FROBENIUS.descent(RowsInMemory(X, workers), Objective(), SOLVERS["hals"])
         state, losses = sweeps.start(W, Chain.of([H])), []

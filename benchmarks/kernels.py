@@ -1,4 +1,7 @@
-"""Coordinate descent on codes, compiled against NumPy, and on factors: `python -m benchmarks.kernels`, tables of decisions 11 and 16."""
+"""Measure coordinate descent on codes, compiled and in NumPy, and on factors: `python -m benchmarks.kernels`.
+
+The tables are part of decisions 11 and 16.
+"""
 
 import time
 
@@ -14,7 +17,7 @@ PASSES = 3
 
 
 def seconds(run, repeats=7):
-    """Best of several, after one to warm up."""
+    """Return the shortest time of several runs, after one run to warm up."""
     times = []
     for _ in range(repeats + 1):
         began = time.perf_counter()
@@ -24,7 +27,7 @@ def seconds(run, repeats=7):
 
 
 def of_codes():
-    """Rows: GF/s of passes over codes."""
+    """Yield rows: the GF/s of passes over codes, compiled and in NumPy."""
     rng = np.random.default_rng(0)
     for r in (3, 10, 16, 40, 160, 600):
         n = 512 if r == 600 else 2048
@@ -37,7 +40,10 @@ def of_codes():
 
 
 def of_factors():
-    """Rows: milliseconds of passes over 512 columns of Z_1, its Gram matrix AᵀKA formed, or applied as thin products."""
+    """Yield rows: the milliseconds of passes over 512 columns of Z_1.
+
+    Its Gram matrix AᵀKA is either formed, or applied as thin products.
+    """
     rng = np.random.default_rng(0)
     for order in (64, 100, 160, 200, 300, 600):
         for top in (6, 40):

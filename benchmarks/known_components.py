@@ -1,5 +1,6 @@
-"""Known components: `python -m benchmarks.known_components > docs/benchmarks/known_components.md` (needs DEEPNMF_DATA).
+"""Measure the benefit of known components.
 
+`python -m benchmarks.known_components > docs/benchmarks/known_components.md` writes the page (needs DEEPNMF_DATA), and
 `python -m benchmarks.known_components samson` prints one section.
 """
 
@@ -36,7 +37,7 @@ KNOWN_TYPES = ("CD19+ B", "CD56+ NK")
 
 
 def nmf(size, **options):
-    """An NMF that is run for long."""
+    """Return an NMF with a small tolerance and a large limit of sweeps."""
     return NMF(size, random_state=0, tol=TOL, max_iter=MOST, **options)
 
 
@@ -44,7 +45,7 @@ def nmf(size, **options):
 
 
 def samson():
-    """Print what a known spectrum is worth to the other two."""
+    """Print how much a known spectrum improves the other two."""
     bunch = load("samson_95x95")
     X, names = bunch.data / float(bunch.scale), [str(name) for name in bunch.endmember_names]
     rows = []
@@ -60,7 +61,7 @@ def samson():
 
 
 def _unmixing(model, bunch):
-    """Angles in degrees, root mean square errors of the abundances, and the share of squares that is left."""
+    """Return angles in degrees, root mean square errors of the abundances, and the explained share of squares."""
     X = bunch.data / float(bunch.scale)
     codes = model.transform(X)
     _, angles, shares = unmixed(Layer(model.components_, codes), bunch.endmembers)
@@ -73,7 +74,7 @@ def _unmixing(model, bunch):
 
 
 def cells():
-    """Print what programs of one half of the cells are worth in the other half."""
+    """Print how much programs of one half of the cells improve a fit of the other half."""
     X, truth = counts("pbmc_facs"), stored("pbmc_facs")
     names = [str(name) for name in truth["class_names"]]
     places, rows, found = [names.index(name) for name in KNOWN_TYPES], [], []
@@ -95,13 +96,13 @@ def cells():
     heads = ["fixed", "NMI, 10 types", "NMI, 5 populations", "other programs", "learned like B, NK", "explained"]
     print(table(heads, [[name, *map(spread, values.T)] for name, values in for_name.items()]))
     print(
-        "\nWhat the components are about, in the first split: the two types of cells with their largest mean shares.\n"
+        "\nThe next table shows the two types of cells with the largest mean shares of each component, in the first split.\n"
     )
     print(table(["fixed", "component", "largest share", "second"], found))
 
 
 def _programs_of(model, X, y, places):
-    """The component that tells each of some types from the rest: the largest difference of mean shares."""
+    """Return the components that best distinguish some types from the rest, by the difference of mean shares."""
     shares = normalize(model.transform(X), "l1")
     contrast = [shares[y == place].mean(axis=0) - shares[y != place].mean(axis=0) for place in places]
     _, programs = linear_sum_assignment(np.array(contrast), maximize=True)
@@ -109,19 +110,19 @@ def _programs_of(model, X, y, places):
 
 
 def _clustered(shares, y):
-    """NMI of k-means, the mean of some seeds."""
+    """Return the mean NMI of k-means over some seeds."""
     clusters = [KMeans(y.max() + 1, n_init=10, random_state=seed).fit_predict(shares) for seed in range(SEEDS)]
     return np.mean([nmi(y, labels) for labels in clusters])
 
 
 def _recovered(free, others):
-    """Mean cosine of programs of the other half with the components that match them best."""
+    """Return the mean cosine of the programs of the other half with the components that match them best."""
     cosines = normalize(others) @ normalize(free).T
     return cosines[linear_sum_assignment(cosines, maximize=True)].mean()
 
 
 def _nearest(free, known):
-    """The largest cosine of a free component with each known program, their mean."""
+    """Return the largest cosine of a free component with a known program, averaged over the known programs."""
     return (normalize(known) @ normalize(free).T).max(axis=1).mean()
 
 
@@ -136,7 +137,7 @@ def _composition(shares, y, names):
 
 
 def starts():
-    """Print the final losses from three starts of what is learned."""
+    """Print the final losses for three initializations of the learned components."""
     bunch, digits = load("samson_95x95"), load_digits()
     scene, pictures = bunch.data / float(bunch.scale), digits.data
     means = np.array([pictures[digits.target == digit].mean(axis=0) for digit in range(3)])
@@ -167,7 +168,7 @@ def _default(X, size):
 
 
 def _by_match(X, F, size):
-    """Fixed ones replace those of the default start that are most like them."""
+    """Replace the components of the default start that are most similar to the fixed ones."""
     codes, Z, norm = _default(X, size)
     known = KnownComponents.at_norm(F, norm, smoothed=False)
     codes, Z = start_around(known.entries, codes, Z)
@@ -175,14 +176,14 @@ def _by_match(X, F, size):
 
 
 def _by_place(X, F, size):
-    """Fixed ones replace the first ones, which explain most."""
+    """Replace the first components of the default start, which explain most."""
     codes, Z, norm = _default(X, size)
     known = KnownComponents.at_norm(F, norm, smoothed=False)
     return _in_scale_of(F, known, codes, known.entries.put_into(Z))
 
 
 def _by_residual(X, F, size):
-    """The others start from what the best codes of the fixed ones leave, clipped at 0."""
+    """Initialize the other components from the residual of the fixed ones with their best codes, clipped at 0."""
     fixed_codes = np.array([nnls(F.T, x)[0] for x in X])
     codes, Z, _ = _default(np.maximum(X - fixed_codes @ F, 0), size - len(F))
     return np.hstack([fixed_codes, codes]), np.vstack([F, Z])
@@ -197,11 +198,11 @@ def _in_scale_of(F, known, codes, Z):
 STARTS = {"by match (ours)": _by_match, "by place": _by_place, "by residual": _by_residual}
 
 
-# ------------------------------------------------------------------------------------------ all of them fixed
+# ------------------------------------------------------------------------------------------ all components fixed
 
 
 def all_fixed():
-    """Print how far codes with all components fixed are from those of scikit-learn."""
+    """Print the differences between our codes and those of scikit-learn if all components are fixed."""
     X, rows = load_digits().data, []
     H = nmf(16).fit(X).components_
     for loss, options in (("frobenius", {"solver": "cd"}), (KL, {"solver": "mu", "init": "random"})):
@@ -214,32 +215,32 @@ def all_fixed():
 
 
 def _losses(X, model, loss):
-    """Of each row."""
+    """Return the loss of each row."""
     return np.sum(kl_div(X, model) if loss == KL else 0.5 * (X - model) ** 2, axis=1)
 
 
 SECTIONS = {
     samson: (
         "Samson with one known spectrum",
-        "9025 pixels of 156 bands, three materials. `NMF(3)` without and with one of the true spectra fixed, or guided. Angles to the true spectra in\n"
-        "degrees, root mean square errors of the abundances, and the explained share of ‖X‖². The fixed spectrum has an angle of 0.",
+        "The scene has 9025 pixels of 156 bands, and three materials. `NMF(3)` is fitted without known spectra, and with one of the true spectra fixed or used as a guide. The table shows the angles to the true spectra in\n"
+        "degrees, the root mean square errors of the abundances, and the explained share of ‖X‖². A fixed spectrum has an angle of 0.",
     ),
     cells: (
         "Cells with two known programs",
-        f"3774 sorted blood cells, counts of 16791 genes, `NMF({PROGRAMS}, beta_loss='kullback-leibler')`. Programs are learned on a random half of the cells; those of B\n"
-        "and NK cells are the components that best distinguish these cells from the others in this half. In the other half they are fixed, or not. NMI of k-means on the\n"
-        "shares of the components (codes that sum to one, five seeds); the mean cosine of the other eight programs of the first half with the\n"
-        f"components learned in the second; and the largest cosine of a learned component with the programs of B and NK cells. Mean and deviation over {SPLITS} splits.",
+        f"The data are counts of 16791 genes in 3774 sorted blood cells, and the model is `NMF({PROGRAMS}, beta_loss='kullback-leibler')`. Programs are learned on a random half of the cells. The programs of B\n"
+        "and NK cells are the components that best distinguish these cells from the others in this half. In the other half, these two programs are either fixed or not. The table shows the NMI of k-means on the\n"
+        "shares of the components (codes that sum to one, five seeds), the mean cosine of the other eight programs of the first half with the\n"
+        f"components learned in the second half, and the largest cosine of a learned component with the programs of B and NK cells, as mean and standard deviation over {SPLITS} splits.",
     ),
     starts: (
         "Initialization of the learned components",
-        "How far the final loss (tol=1e-5, at most 500 sweeps) is above the best of three initializations: fixed components replace the most similar ones of the default\n"
-        "initialization, or the first ones, or the others are initialized from the residual of X after the fixed ones, clipped at 0, which needs a copy of X.",
+        "The table shows how far the final loss (tol=1e-5, at most 500 sweeps) is above that of the best of three initializations. The fixed components replace the most similar components of the default\n"
+        "initialization (by match), or its first components (by place), or the other components are initialized from the residual of X after the fixed ones, clipped at 0 (by residual). The last method needs a copy of X.",
     ),
     all_fixed: (
         "All components fixed",
-        "Codes of `NMF(16).fit(X, fixed_components=H)` and of scikit-learn's `non_negative_factorization(X, H=H, update_H=False)`, digits: the largest\n"
-        "difference relative to the largest code, and the largest differences of the loss of a row in both directions. scikit-learn's solver for the\n"
+        "The codes of `NMF(16).fit(X, fixed_components=H)` are compared with those of scikit-learn's `non_negative_factorization(X, H=H, update_H=False)`, on digits. The table shows the largest\n"
+        "difference relative to the largest code, and the largest difference of the losses of a row in each direction. scikit-learn's solver for the\n"
         "Kullback-Leibler divergence is multiplicative, and stops before it has converged.",
     ),
 }  # fmt: skip
@@ -252,7 +253,7 @@ def main(names):
         print(
             "# Known components\n\nMade by `python -m benchmarks.known_components`. Problems and settings were chosen before"
         )
-        print("any of these figures was seen, except for the initialization of guided components, see decision 29.")
+        print("any of these figures was seen, except for the initialization of guided components (see decision 29).")
     for section, (title, text) in SECTIONS.items():
         if section.__name__ in names or not names:
             print(f"\n## {title}\n\n{text}\n\n{described()}\n", flush=True)

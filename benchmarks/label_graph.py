@@ -1,4 +1,4 @@
-"""One product with the label graph of many samples: `python benchmarks/label_graph.py`."""
+"""Measure one product with the label graph of many samples: `python benchmarks/label_graph.py`."""
 
 import time
 import tracemalloc
@@ -12,7 +12,7 @@ N, RANK, CLASSES, RUNS = 200_000, 40, 100, 5
 
 
 def seconds_of(function) -> float:
-    """The best of several runs."""
+    """Return the shortest time of several runs."""
     times = []
     for _ in range(RUNS):
         began = time.perf_counter()
@@ -22,7 +22,7 @@ def seconds_of(function) -> float:
 
 
 def main():
-    """Print time and memory."""
+    """Print the time and the memory."""
     rng = np.random.default_rng(0)
     H, places = rng.random((N, RANK)), rng.integers(-1, CLASSES, N)
     graph = label_graph("binary", H, places)

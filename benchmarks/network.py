@@ -1,4 +1,7 @@
-"""The readout of labels in Flenner & Hunter's network, for decision 7: `python -m benchmarks.network > docs/benchmarks/network.md` (needs DEEPNMF_DATA)."""
+"""Compare readouts of labels in Flenner & Hunter's network, for decision 7.
+
+Run `python -m benchmarks.network > docs/benchmarks/network.md` (needs DEEPNMF_DATA).
+"""
 
 import warnings
 
@@ -14,37 +17,37 @@ from deepnmf.datasets import load
 from reproduction.protocols import given_labels, known_rows
 from reproduction.sequences import Sequences, bird_frames
 
-BIRD_RANK, TEXT_RANK = 30, 20  # the paper's
-SHARE = 0.01  # of the rows are labeled
+BIRD_RANK, TEXT_RANK = 30, 20  # as in the paper
+SHARE = 0.01  # share of the rows with labels
 LABEL_WEIGHTS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0)
 DRAWS = 5
-RANDOM_START = {"init": "random", "pretrain_max_iter": 0}  # the paper's
+RANDOM_START = {"init": "random", "pretrain_max_iter": 0}  # as in the paper
 
 
 def documents():
-    """Return BBC news as tf-idf, rows at unit norm; every document is its own sequence."""
+    """Return BBC news as tf-idf, with rows of unit norm; every document is a separate sequence."""
     bunch = load("bbc_news")
     n = len(bunch.target)
     return Sequences(TfidfTransformer().fit_transform(bunch.data), bunch.target, np.arange(n), np.zeros(n, dtype=int))
 
 
 def fitted(model, rows, known):
-    """Fit with the labels of the known rows."""
+    """Fit a model with the labels of the known rows."""
     return model.fit(rows.X, given_labels(rows.y, known), groups=rows.groups)
 
 
 def accuracy_of_rows(model, rows, known):
-    """Share of unlabeled rows whose label is right."""
+    """Return the share of unlabeled rows whose predicted label is correct."""
     return np.mean((model.transduction_ == rows.y)[~known])
 
 
 def head_accuracy(model, rows, known):
-    """Share of unlabeled rows that argmax H_m B of the fitted codes gets right, the published prediction."""
+    """Return the share of unlabeled rows for which argmax H_m B, the published prediction, is correct."""
     return np.mean(((model.codes_[-1] @ model.label_factor_).argmax(axis=1) == rows.y)[~known])
 
 
 def table(*columns):
-    """Begin a table."""
+    """Print the heading of a table."""
     print(f"| {' | '.join(columns)} |\n|{' --- |' * len(columns)}")
 
 
@@ -54,7 +57,7 @@ def row(*cells):
 
 
 def weight_table(problems):
-    """Print accuracy against λ, with the readout refitted on label-free codes and with B as the energy left it."""
+    """Print the accuracy for each λ, with a readout refitted on label-free codes, and with B of the energy."""
     table("λ", *(f"{name}, {readout}" for name in problems for readout in ("refitted", "B of the energy")))
     for weight in LABEL_WEIGHTS:
         cells = []
@@ -70,7 +73,7 @@ def weight_table(problems):
 
 
 def readout_table(problems):
-    """Print accuracy of several regressions from label-free codes to labels."""
+    """Print the accuracy of several regressions from label-free codes to labels."""
     table("readout", *problems)
     codes = {name: model.fit_transform(rows.X, groups=rows.groups) for name, (rows, model) in problems.items()}
     for name, guess in READOUTS.items():
@@ -83,13 +86,13 @@ def readout_table(problems):
 
 
 def by_head(H, y, known):
-    """Nonnegative least squares to the one-hot labels."""
+    """Predict by nonnegative least squares on the one-hot labels."""
     B = [nnls(H[known], y[known] == label, maxiter=1000)[0] for label in np.unique(y)]
     return (H @ np.transpose(B)).argmax(axis=1)
 
 
 def by_ridge(alpha):
-    """Ridge regression to the one-hot labels, the penalty a part of the mean eigenvalue."""
+    """Return a ridge regression on the one-hot labels, whose penalty is a multiple of the mean eigenvalue."""
 
     def guess(H, y, known):
         gram, one_hot = H[known].T @ H[known], np.eye(y.max() + 1)[y[known]]
@@ -100,7 +103,7 @@ def by_ridge(alpha):
 
 
 def by_logistic(C):
-    """Logistic regression."""
+    """Return a logistic regression."""
     return lambda H, y, known: LogisticRegression(C=C, max_iter=5000).fit(H[known], y[known]).predict(H)
 
 
@@ -115,14 +118,14 @@ READOUTS = {
 
 INTRODUCTION = """# Readout of labels in a network of NMF layers
 
-`DeepNMFNetwork` and `SSNMF`; rank, pool width and share of labels are those of Flenner & Hunter's experiments. Bird sounds are those of ESC-50 (4 classes, 160
-clips of 2 s), a row is a frame; text is BBC news (5 classes, 2225 documents), a row is a document. Made by `python -m benchmarks.network`. {described}
+The models are `DeepNMFNetwork` and `SSNMF`. Rank, pool width and share of labels are those of Flenner & Hunter's experiments. The bird sounds are those of ESC-50 (4 classes, 160
+clips of 2 s), and a row is a frame. The text is BBC news (5 classes, 2225 documents), and a row is a document. Made by `python -m benchmarks.network`. {described}
 [Decision 7](../decisions/0007-labels-in-the-network.md) is based on these tables; the figures of the paper are reproduced by `python -m reproduction network-bbc network-birds`.
 """
 
 WEIGHTS = """## The weight of labels
 
-Accuracy of `SSNMF` on unlabeled rows, 1 % labeled, 60 sweeps, mean of two draws, from the default initialization and from a random one as in the paper.
+The table shows the accuracy of `SSNMF` on unlabeled rows after 60 sweeps, if 1 % of the rows have labels. It is the mean of two draws of labels, from the default initialization and from a random one as in the paper.
 "Refitted" is the default, a logistic regression on the codes that labeled rows get without their labels; "B of the energy" is the published
 prediction, argmax H B.
 """
@@ -130,7 +133,7 @@ prediction, argmax H B.
 READING = """
 ## Choice of the readout
 
-Codes of fits without labels, and each regression on 1 % of the rows, {draws} draws.
+The codes are those of fits without labels. Each regression is fitted to 1 % of the rows, and the table shows the mean and the standard deviation over {draws} draws.
 """
 
 

@@ -1,4 +1,7 @@
-"""Completed rows or each row on its own: `python -m benchmarks.observed` (needs DEEPNMF_DATA), a table of decision 12."""
+"""Compare fits to completed rows with fits row by row: `python -m benchmarks.observed` (needs DEEPNMF_DATA).
+
+The table is part of decision 12.
+"""
 
 import time
 
@@ -13,12 +16,12 @@ from deepnmf.engines import sparse_holes
 
 SHARES = (0.05, 0.1, 0.15, 0.2, 0.3, 0.5)
 SWEEPS = {"completed": 150, "row by row": 40}
-NEAR = 1.1  # times the higher of the two losses at the end
+NEAR = 1.1  # times the higher of the two final losses
 REPEATS = 3
 
 
 def curve(X, rank, way):
-    """Seconds and losses of a fit that is made to go one way."""
+    """Return the seconds and the losses of a fit that must use one of the two methods."""
     sparse_holes.SPARSELY_OBSERVED = 0 if way == "completed" else 2
     began, seconds, losses = time.perf_counter(), [], []
 
@@ -32,7 +35,7 @@ def curve(X, rank, way):
 
 
 def compared(X, rank, share):
-    """A row: seconds of both until their loss is near."""
+    """Return a row: the seconds of both methods until their loss is near the final one."""
     seen = np.random.default_rng(0).random(X.shape) < share
     places = np.nonzero(seen)
     data = {"completed": np.where(seen, X, np.nan), "row by row": sparse.csr_array((X[places], places), X.shape)}
@@ -47,7 +50,7 @@ def main():
     X = load("pie_pose27").data / 255
     print(f"{machine()} {described()}\n")
     rows = [compared(X, rank, share) for rank in (10, 40) for share in SHARES]
-    print(table(["observed", "components", *SWEEPS, "times sooner"], rows))
+    print(table(["observed", "components", *SWEEPS, "speedup"], rows))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
-"""A matrix larger than memory: `python -m benchmarks.out_of_core > docs/benchmarks/out_of_core.md`.
+"""Measure a fit of a matrix larger than memory: `python -m benchmarks.out_of_core > docs/benchmarks/out_of_core.md`.
 
-Writes a file of 12 GB beside it, fits it in a process that may have 1.5 GB, and deletes it.
+It writes a file of 12 GB into the current folder (or into `--folder`), fits a model to it in a process that is limited
+to 1.5 GB, and deletes the file.
 """
 
 import argparse
@@ -19,13 +20,13 @@ from benchmarks.page import described, machine, table
 
 from deepnmf import NMF
 
-LIMIT = 3 * 2**29  # bytes of data that the fitting process may have
+LIMIT = 3 * 2**29  # bytes of data that the fitting process may use
 N_FEATURES, RANK, SWEEPS = 3000, 40, 6
 ROWS_AT_ONCE, IN_MEMORY = 20_000, 100_000
 
 
 def write(path, n_samples):
-    """A product of uniform factors with noise, in single precision, a piece at a time."""
+    """Write a product of uniform factors with noise, in single precision, one piece at a time."""
     rng = np.random.default_rng(0)
     features = rng.random((RANK, N_FEATURES), dtype=np.float32)
     X = np.lib.format.open_memmap(path, "w+", np.float32, (n_samples, N_FEATURES))
@@ -37,7 +38,10 @@ def write(path, n_samples):
 
 
 def sequential_rate(path):
-    """Bytes a second of reading the file from end to end, after as much of it as can be was dropped from the cache."""
+    """Return the bytes per second of reading the file from beginning to end.
+
+    Before, as much of the file as possible is dropped from the cache.
+    """
     block = bytearray(2**24)
     with open(path, "rb", buffering=0) as file:
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
@@ -48,7 +52,10 @@ def sequential_rate(path):
 
 
 def sweep_rate(X, size):
-    """Bytes a second of a sweep, the median of a few; the cache is emptied before each where X is a file."""
+    """Return the bytes per second of a sweep, the median of a few, and the model.
+
+    If X is a file, it is dropped from the cache before each sweep.
+    """
     times = [time.perf_counter()]
 
     def noted(*_):
@@ -71,7 +78,7 @@ def limited(path):
 
 
 def too_much():
-    """Whether the limit is one: more than it allows cannot be had."""
+    """Return whether the limit works, so that a larger allocation fails."""
     code = f"import resource, numpy; resource.setrlimit(resource.RLIMIT_DATA, ({LIMIT}, {LIMIT})); numpy.ones({LIMIT // 8})"
     return subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode != 0
 
@@ -87,7 +94,7 @@ def main():
         return limited(options.limited)
     size = options.samples * N_FEATURES * 4
     if shutil.disk_usage(options.folder).free < 1.5 * size:
-        return print(f"There is no room for {size / 1e9:.0f} GB in {options.folder.resolve()}.")
+        return print(f"There is not enough space for {size / 1e9:.0f} GB in {options.folder.resolve()}.")
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         path = os.path.join(folder, "X.npy")
         write(path, options.samples)
@@ -101,10 +108,10 @@ def main():
     print("# A matrix larger than memory\n")
     print(f"Made by `python -m benchmarks.out_of_core`. {machine()} {described()}\n")
     print(
-        f"A file of {options.samples} x {N_FEATURES} numbers in single precision ({size / 1e9:.0f} GB), `NMF({RANK})` on its "
+        f"The file contains {options.samples} x {N_FEATURES} numbers in single precision ({size / 1e9:.0f} GB). `NMF({RANK})` is fitted to its "
         f"path, in a process whose data are limited to {LIMIT / 2**30:.1f} GB (RLIMIT_DATA; a larger allocation "
         f"{'fails' if too_much() else 'does NOT fail'}). Rates are bytes of X per second: for reading the file from beginning to "
-        "end, for a sweep on a part of it in memory, and for a sweep on the file, whose pages are dropped from the "
+        "end, for a sweep on a part of it in memory, and for a sweep on the file. The pages of the file are dropped from the "
         "cache of the system before each sweep.\n"
     )
     rows = [
@@ -112,7 +119,7 @@ def main():
         [f"a sweep in memory ({IN_MEMORY} rows)", f"{memory / 1e9:.2f} GB/s", ""],
         ["a sweep on the file", f"{found['rate'] / 1e9:.2f} GB/s", f"{found['rate'] / bound:.2f}"],
     ]
-    print(table(["what", "rate", "of the smaller of the two above"], rows))
+    print(table(["operation", "rate", "relative to the smaller rate above"], rows))
     print(f"\nThe peak resident memory of the process was {found['peak'] / 2**30:.2f} GB.")
     return None
 

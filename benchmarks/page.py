@@ -34,7 +34,7 @@ def machine() -> str:
 
 
 def versions(packages) -> str:
-    """Return the installed versions of packages, and those that are missing."""
+    """Return the installed versions of packages; missing packages are marked."""
     return ", ".join(f"{package} {_version(package) or '(not installed)'}" for package in packages)
 
 
@@ -46,24 +46,24 @@ def _version(package) -> str:
 
 
 def table(head, rows) -> str:
-    """A table in Markdown."""
+    """Return a table in Markdown."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
 
 
 def named(model) -> str:
-    """A model with its size, and none of its other parameters."""
+    """Return the name of a model with its size, without other parameters."""
     sizes = getattr(model, "layer_sizes", None) or model.n_components
     return f"`{type(model).__name__}({sizes})`"
 
 
 def fitted(model, X, *args, **kwargs):
-    """Fit and time."""
+    """Fit a model, and return it with the seconds of the fit."""
     began = time.perf_counter()
     model.fit(X, *args, **kwargs)
     return model, time.perf_counter() - began
 
 
 def spread(values, digits=3) -> str:
-    """Mean and deviation of what there is."""
+    """Return the mean and the standard deviation of the values that are not NaN."""
     return f"{np.nanmean(values):.{digits}f} ± {np.nanstd(values):.{digits}f}"

@@ -1,7 +1,7 @@
-"""Benchmarks that are measured a part at a time: `python -m benchmarks.NAME PART`, from the root of the repository.
+"""Benchmarks that are measured one part at a time: `python -m benchmarks.NAME PART`, from the root of the repository.
 
-Every result is kept in `docs/benchmarks/.NAME.jsonl` as soon as it is made, so a part may be interrupted and goes on
-where it was; then `docs/benchmarks/NAME.md` is written from all that is kept.
+Every result is saved in `docs/benchmarks/.NAME.jsonl` as soon as it is available, so that a part that was interrupted
+can be continued. At the end, `docs/benchmarks/NAME.md` is written from all saved results.
 """
 
 import argparse
@@ -24,9 +24,9 @@ from deepnmf import HierarchyWarning
 FOLDER = Path("docs/benchmarks")
 
 Values = Mapping[str, Any]
-"""What was measured, by name."""
+"""The measured values, by name."""
 Record = Mapping[str, Any]
-"""Values, and of which part, case, contender, seed and commit they are."""
+"""Values, with their part, case, contender, seed and commit."""
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,12 @@ class Limits:
     sweeps: int | None = None
 
     def of(self, X):
-        """Return rows that are evenly spaced."""
+        """Return evenly spaced rows of X."""
         return X if self.rows is None else X[:: -(-X.shape[0] // self.rows)]
 
     @property
     def params(self) -> dict[str, int]:
-        """Parameters that shorten a fit."""
+        """The parameters that shorten a fit."""
         if self.sweeps is None:
             return {}
         return {"max_iter": self.sweeps, "pretrain_max_iter": self.sweeps}
@@ -58,13 +58,13 @@ class Part(ABC):
     Parameters
     ----------
     title, text : str
-        The heading, and what is measured how.
+        The heading, and a description of the measurements.
     cases : mapping
-        By name, whatever `measure` needs to know.
+        The first argument of `measure` for each case, by name.
     contenders : function of no arguments
-        The names of those that are compared.
+        Returns the names of the contenders.
     measure : function of a case, a contender, a seed and limits
-        Returns what was measured.
+        Returns the measured values.
     """
 
     title: str
@@ -75,17 +75,17 @@ class Part(ABC):
 
     @abstractmethod
     def rendered(self, records: Sequence[Record]) -> str:
-        """Tables of all that was measured."""
+        """Return the tables of all results."""
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """All parts, and the page that they make.
+    """All parts of a benchmark, and its page.
 
     Parameters
     ----------
     name, title, text : str
-        Of the module and its files, of the page, and what holds for all parts.
+        The name of the module and its files, the title of the page, and the text that applies to all parts.
     parts : mapping
     """
 
@@ -95,7 +95,7 @@ class Benchmark:
     parts: Mapping[str, Part]
 
     def measured(self, part: str, options, kept: Sequence[Record]) -> Iterator[Record]:
-        """Yield one result after the other; those that are kept are not made again."""
+        """Yield one result after the other; results in `kept` are not measured again."""
         known = {(one["part"], one["case"], one["contender"], one["seed"]) for one in kept}
         limits = QUICK if options.quick else Limits()
         chosen, compiled = self.parts[part], set()
@@ -104,15 +104,15 @@ class Benchmark:
                 for contender in options.models or chosen.contenders():
                     if (part, case, contender, seed) not in known:
                         with threadpool_limits(1):
-                            if contender not in compiled and not options.quick:  # seconds without those of compilation
-                                chosen.measure(chosen.cases[case], contender, seed, QUICK)
+                            if contender not in compiled and not options.quick:
+                                chosen.measure(chosen.cases[case], contender, seed, QUICK)  # compile
                                 compiled.add(contender)
                             values = chosen.measure(chosen.cases[case], contender, seed, limits)
                         made = {"part": part, "case": case, "contender": contender, "seed": seed}
                         yield made | {"commit": commit(), "values": values}
 
     def section(self, part: str, records: Sequence[Record]) -> str:
-        """The text and the tables of a part."""
+        """Return the text and the tables of a part."""
         first, last = (extreme(one["seed"] for one in records) for extreme in (min, max))
         seeds = f"--seeds {last - first + 1}" + (f" --first-seed {first}" if first else "")
         commits = ", ".join(dict.fromkeys(one["commit"] for one in records))
@@ -121,19 +121,19 @@ class Benchmark:
         return f"## {chosen.title}\n\n{chosen.text}\n\n{made}\n\n{chosen.rendered(records)}"
 
     def page(self, records: Sequence[Record]) -> str:
-        """The whole page."""
+        """Return the whole page."""
         by_part = {part: [one for one in records if one["part"] == part] for part in self.parts}
         sections = [self.section(part, of_part) for part, of_part in by_part.items() if of_part]
-        made = f"Made by `python -m benchmarks.{self.name}`, a part at a time. {machine()} {described()}"
+        made = f"Made by `python -m benchmarks.{self.name}`, one part at a time. {machine()} {described()}"
         return "\n\n".join([f"# {self.title}", made, self.text, *sections]) + "\n"
 
     def kept(self, folder: Path = FOLDER) -> list[Record]:
-        """All results so far."""
+        """Return all results that were saved so far."""
         file = folder / f".{self.name}.jsonl"
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
 
     def main(self) -> None:
-        """Measure, keep every result as soon as it is made, and write the page."""
+        """Measure, save every result as soon as it is available, and write the page."""
         options = self._options()
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", HierarchyWarning)
@@ -156,18 +156,20 @@ class Benchmark:
         parser.add_argument("--first-seed", type=int, default=0)
         parser.add_argument("--models", type=_listed, help="some of the contenders, separated by semicolons")
         parser.add_argument(
-            "--quick", action="store_true", help="few rows and sweeps; prints the page and keeps nothing"
+            "--quick", action="store_true", help="use few rows and sweeps, print the page, and save nothing"
         )
-        parser.add_argument("--folder", type=Path, default=FOLDER, help="where the page is")
+        parser.add_argument("--folder", type=Path, default=FOLDER, help="the folder of the page")
         options = parser.parse_args()
         unknown = set(options.names) - self.parts[options.part].cases.keys()
         if unknown:
-            parser.error(f"unknown {', '.join(sorted(unknown))}; there are {', '.join(self.parts[options.part].cases)}")
+            parser.error(
+                f"unknown {', '.join(sorted(unknown))}; choose from {', '.join(self.parts[options.part].cases)}"
+            )
         return options
 
 
 def commit() -> str:
-    """The commit that is checked out."""
+    """Return the commit that is checked out."""
     found = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
     return found.stdout.strip()
 

@@ -1,4 +1,7 @@
-"""When fine-tuning should take over: `python -m benchmarks.pretraining` (needs DEEPNMF_DATA), a table of decision 11."""
+"""Measure when fine-tuning should begin: `python -m benchmarks.pretraining` (needs DEEPNMF_DATA).
+
+The table is part of decision 11.
+"""
 
 import time
 import warnings
@@ -15,7 +18,7 @@ SWEEPS = (5, 12, 20, 50)
 
 
 def rows():
-    """Rows: seconds until fine-tuning begins and until it ends, and the losses there."""
+    """Yield rows: the seconds until fine-tuning begins and until it ends, and the losses at these times."""
     X = pie()
     for model in MODELS:
         for sweeps in SWEEPS:
@@ -25,7 +28,7 @@ def rows():
 
 
 def curve(model, X):
-    """Seconds and losses after each sweep of fine-tuning."""
+    """Return the seconds and the losses after each sweep of fine-tuning."""
     began, seconds, losses = time.perf_counter(), [], []
 
     def noted(_, loss):
@@ -40,7 +43,7 @@ def main():
     """Print the table."""
     warnings.simplefilter("ignore", ConvergenceWarning)
     print(f"{machine()} {described()}\n")
-    head = ["model", "sweeps a layer at most", "fine-tuned from", "loss there", "until", "loss there", "sweeps"]
+    head = ["model", "sweeps per layer, at most", "fine-tuning begins", "loss then", "ends", "loss then", "sweeps"]
     print(table(head, rows()))
 
 

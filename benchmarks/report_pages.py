@@ -1,7 +1,8 @@
-"""`python -m benchmarks.report_pages` measures reports of large data: seconds to make, size, and how fast the map is.
+"""Measure the time, the size and the speed of reports of large data: `python -m benchmarks.report_pages`.
 
 PIE has 2856 faces of 32 x 32 pixels, with layers of 100 and 50; `many` has 25,000 noisy digits with layers of 40 and 10,
-of which the map shows 20,000. The map is timed in chromium (the extra `browser`): one frame while zooming, median of 20.
+of which the map shows 20,000. The speed is the median time of 20 frames of the map while zooming, in
+chromium (the extra `browser`).
 """
 
 import shutil

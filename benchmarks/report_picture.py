@@ -1,4 +1,7 @@
-"""Draw the first screen of a report, the picture of README: `python -m benchmarks.report_picture` (needs `.[browser]`, and chromium)."""
+"""Draw the first screen of a report, a picture of the README: `python -m benchmarks.report_picture`.
+
+It needs the extra `browser`, and chromium.
+"""
 
 import shutil
 import tempfile
@@ -14,14 +17,14 @@ SCREEN = {"width": 1240, "height": 820}
 
 
 def written(path: Path) -> None:
-    """Fit scikit-learn's digits, and write the page."""
+    """Fit a model to scikit-learn's digits, and write its report."""
     digits = load_digits()
     model = DeepNMF((30, 10), random_state=0).fit(digits.data / 16)
     model.report(path, digits.data / 16, digits.target, image_shape=(8, 8), title="Handwritten digits")
 
 
 def photographed(page: Path, picture: Path) -> None:
-    """Open a page in chromium, and keep what its first screen shows."""
+    """Open a page in chromium, and save a picture of its first screen."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         view = browser.new_page(viewport=SCREEN)

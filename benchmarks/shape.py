@@ -1,7 +1,7 @@
-"""``python -m benchmarks.shape``: how the package is built, in numbers that a reader feels.
+"""Print numbers about the structure of the package: ``python -m benchmarks.shape``.
 
-Own classes of the longest chain of bases, functions that one fit enters, exceptions from typing, lambdas, files and
-their sizes. Run it at two commits to compare them.
+The numbers show how hard the code is to read: classes in the longest chain of base classes, functions that one fit
+calls, ignored type errors, lambdas, and files with their sizes. Run it at two commits to compare them.
 """
 
 import ast
@@ -21,12 +21,12 @@ UNNAMED = ("<lambda>", "<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>", "<m
 
 
 def own_classes(model: type[Any]) -> list[str]:
-    """Names of the classes of deepnmf that a model is made of, itself first."""
+    """Return the names of the classes of deepnmf that a model inherits from, beginning with its own class."""
     return [cls.__name__ for cls in model.__mro__ if cls.__module__.startswith("deepnmf.")]
 
 
 def functions_entered(model: Any, X: Any) -> set[tuple[str, str]]:
-    """Files and names of the package's named functions that one fit enters, after a first fit has compiled."""
+    """Return the files and names of the named functions that one fit calls, after a first fit for compilation."""
     model.fit(X)
     entered = set()
 
@@ -52,18 +52,18 @@ def main() -> None:
     names = Counter(path.name for path in files)
     lambdas = sum(isinstance(node, ast.Lambda) for text in texts.values() for node in ast.walk(ast.parse(text)))
     largest = max(files, key=lambda path: len(texts[path].splitlines()))
-    print(f"own classes of the longest chain of bases: {len(longest)} ({' < '.join(longest)})")
+    print(f"classes of deepnmf in the longest chain of base classes: {len(longest)} ({' < '.join(longest)})")
     for model in (deepnmf.NMF(10, random_state=0), deepnmf.DeepNSNMF((40, 10), random_state=0)):
         entered = functions_entered(model, digits)
         print(
-            f"functions entered by one fit of {type(model).__name__}: {len(entered)}, in {len({f for f, _ in entered})} files"
+            f"functions called by one fit of {type(model).__name__}: {len(entered)}, in {len({f for f, _ in entered})} files"
         )
     print(f"type: ignore: {sum(text.count('type: ignore') for text in texts.values())}")
     print(f"lambdas: {lambdas}")
     print(f"files: {len(files)}, lines: {sum(len(text.splitlines()) for text in texts.values())}")
     print(f"largest file: {largest.relative_to(PACKAGE)}, {len(texts[largest].splitlines())} lines")
     print(
-        f"names of files that occur twice: {', '.join(sorted(n for n, c in names.items() if c > 1 and n != '__init__.py'))}"
+        f"file names that occur more than once: {', '.join(sorted(n for n, c in names.items() if c > 1 and n != '__init__.py'))}"
     )
 
 

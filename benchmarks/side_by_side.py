@@ -1,6 +1,6 @@
-"""Complete fits of this working tree and of another one, in turn: `python -m benchmarks.side_by_side PATH`.
+"""Compare complete fits of this working tree and of another one: `python -m benchmarks.side_by_side PATH`.
 
-The tree at PATH only needs the same estimators. Each tree fits in a separate process, one after the other, so that
+The tree at PATH only needs the same estimators. Each tree has a separate process, and their fits alternate, so that
 other programs on the machine affect both.
 """
 
@@ -30,7 +30,10 @@ DEEP = {
 
 
 def problem(name, dtype):
-    """A model, and what it is fitted to: NMF from given factors, a deep model with its own start and pre-training."""
+    """Return a model, its data and its start.
+
+    NMF starts from given factors, and deep models use their own start and pre-training.
+    """
     data, model = DEEP.get(name, (name, None))
     X, rank = (load_digits().data, 10) if data == "digits" else PROBLEMS[data]()
     if model is not None:
@@ -40,7 +43,10 @@ def problem(name, dtype):
 
 
 def serve():
-    """Fit what each line of the input names; print seconds, those of all cores, and the error: the work of a child process."""
+    """Fit the problem that each line of the input names, in a child process.
+
+    For each fit, the seconds, the processor seconds of all cores, and the error are printed.
+    """
     problems = {}
     for line in sys.stdin:
         name, dtype = line.split()
@@ -67,14 +73,14 @@ class Child:
         )
 
     def fit(self, name, dtype):
-        """Seconds, seconds of all cores, and error of one fit."""
+        """Return the seconds, the processor seconds of all cores, and the error of one fit."""
         self._process.stdin.write(f"{name} {dtype}\n")
         self._process.stdin.flush()
         return tuple(map(float, self._process.stdout.readline().split()))
 
 
 def of_fits(tree, repeats, names):
-    """Rows: milliseconds of whole fits by the other tree and by this one, one after the other in turn."""
+    """Yield rows: the milliseconds of complete fits by the other tree and by this one, in turn."""
     children = Child(tree), Child(".")
     for name in names:
         for dtype in ("float64", "float32"):
@@ -93,13 +99,13 @@ def of_fits(tree, repeats, names):
 
 
 def spread(values):
-    """Median and quartiles in words."""
+    """Return the median and the quartiles as text."""
     lower, median, upper = np.percentile(values, [25, 50, 75])
     return f"{median:.2f} ({lower:.2f} to {upper:.2f})"
 
 
 def main():
-    """Print the table, or be a child."""
+    """Print the table, or run as a child process."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("path", nargs="?", help="the working tree of another commit")
     parser.add_argument("--repeats", type=int, default=15)

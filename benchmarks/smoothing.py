@@ -1,8 +1,8 @@
-"""Which scale and which theta for smoothed models: `python benchmarks/smoothing.py` (needs DEEPNMF_DATA).
+"""Compare scales and values of theta for smoothed models: `python benchmarks/smoothing.py` (needs DEEPNMF_DATA).
 
-Prints, for several data sets and theta: reconstruction error relative to theta = 0, sparseness of the two
-layers' features, and k-means accuracy of the top codes in three scales. Nothing here chooses by the labels:
-they are shown for the scale, which is a convention of all smoothed models at once.
+The table shows, for several data sets and values of theta, the reconstruction error relative to theta = 0, the
+sparseness of the features of both layers, and the k-means accuracy of the top codes in three scales. No parameter is
+chosen by the labels. They are used only to compare the scales, and all smoothed models have the same scale.
 """
 
 import warnings
@@ -28,13 +28,13 @@ THETAS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)
 
 
 def problem(name):
-    """Samples at unit norm, and their classes."""
+    """Return the samples, scaled to unit norm, and their classes."""
     bunch = load_digits() if name == "digits" else load(name)
     return normalize(bunch.data.astype(float)), bunch.target
 
 
 def scales(model):
-    """The top codes as optimized, with unit features, and with unit rows of what they are multiplied by."""
+    """Return the top codes as optimized, for features of unit norm, and for unit rows of the matrix S C."""
     H = model.codes_[-1] * model._learned.code_scales[-1]
     return {
         "as optimized": H,
@@ -44,7 +44,7 @@ def scales(model):
 
 
 def accuracy(codes, y, n_seeds=3):
-    """Mean k-means accuracy."""
+    """Return the mean accuracy of k-means."""
     k = len(np.unique(y))
     predictions = [KMeans(k, n_init=10, random_state=seed).fit_predict(codes) for seed in range(n_seeds)]
     return np.mean([clustering_accuracy(y, p) for p in predictions])

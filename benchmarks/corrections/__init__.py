@@ -1,4 +1,4 @@
-"""Corrections of the papers' models, measured before and after: `python -m benchmarks.corrections NAME`.
+"""Measure models of papers before and after a correction: `python -m benchmarks.corrections NAME`.
 
-Needs the environment variable DEEPNMF_DATA: the folder of the data sets.
+It needs the environment variable DEEPNMF_DATA, the folder of the data sets.
 """

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.corrections NAME` prints the tables of one correction."""
+"""Print the tables of one correction: `python -m benchmarks.corrections NAME`."""
 
 import argparse
 import warnings

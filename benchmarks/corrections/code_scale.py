@@ -1,4 +1,4 @@
-"""`code_scale` of Semi-NMF models: features at unit norm, or codes at unit root mean square."""
+"""`code_scale` of Semi-NMF models: features of unit norm, or codes of unit root mean square."""
 
 import numpy as np
 from benchmarks.corrections.problems import PROBLEMS, accuracy
@@ -14,7 +14,7 @@ SPLITS = 2
 
 
 def models(sizes, scale):
-    """The two models at their default start, and the shallow one from a random start."""
+    """Yield the two models with their default start, and the shallow model with a random start."""
     common = {"code_scale": scale, "random_state": 0}
     yield "Semi-NMF", SemiNMF(sizes[1], **common)
     yield "Semi-NMF, random", SemiNMF(sizes[1], init="random", **common)
@@ -22,7 +22,10 @@ def models(sizes, scale):
 
 
 def stability(model, X, k) -> float:
-    """The agreement of the clusters of all rows by two models of disjoint halves of the rows, without labels."""
+    """Return the agreement of the clusters of all rows by two models, without labels.
+
+    The models are fitted to disjoint halves of the rows.
+    """
     found = []
     for seed in range(SPLITS):
         order = np.random.default_rng(seed).permutation(X.shape[0])
@@ -34,7 +37,7 @@ def stability(model, X, k) -> float:
 
 
 def rows():
-    """Stability with as many clusters as features, and accuracy with as many as classes, by scale."""
+    """Yield the stability with one cluster per feature and the accuracy with one cluster per class, for both scales."""
     for problem in PROBLEMS:
         X, y = problem.data()
         pairs = zip(*(models(problem.sizes, scale) for scale in SCALES), strict=True)
@@ -48,6 +51,6 @@ def rows():
 
 
 def page() -> str:
-    """The table."""
+    """Return the table."""
     each = [f"{what} {scale}" for what in ("stability,", "accuracy,") for scale in SCALES]
     return table(("data", "", "model", *each, "accuracy, SVD", "accuracy, whitened SVD"), rows())

@@ -1,4 +1,4 @@
-"""Parts of `DeepNSNMF` that die: as published, with S over living rows, and with unit rows below the top."""
+"""Dead parts of `DeepNSNMF`: as published, with S over living rows only, and with unit rows below the top layer."""
 
 import numpy as np
 from benchmarks.corrections.problems import PROBLEMS, accuracy, explained, sqnorm
@@ -12,7 +12,7 @@ THETA, ROUNDS, STEPS = 0.5, 10, 150
 
 
 def rows():
-    """One line a form of the model."""
+    """Yield one row for each form of the model."""
     for problem in PROBLEMS:
         X, y = problem.data()
         for name, (Z1, Z2), share, codes in forms(X, problem.sizes):
@@ -23,7 +23,7 @@ def rows():
 
 
 def forms(X, sizes):
-    """The name, the factors, the share explained and the codes of each form."""
+    """Yield the name, the factors, the explained share and the codes of each form."""
     common = {"layer_sizes": sizes, "random_state": 0}
     published = DeepNSNMF(theta=THETA, **common).fit(X)
     plain_below = DeepNSNMF(theta=(0, THETA), **common).fit(X)
@@ -38,7 +38,7 @@ def forms(X, sizes):
 
 
 def over_living_rows(X, model):
-    """Leave the dead rows out and go on, until nothing dies any more: S is then over the living ones alone."""
+    """Remove dead rows and continue the fit, until no row dies any more; S then contains only living rows."""
     for _ in range(ROUNDS):
         alive = np.any(model.factors_[0], axis=1)
         if alive.all() or not alive.any():
@@ -50,7 +50,10 @@ def over_living_rows(X, model):
 
 
 def by_lbfgs(X, start, has_unit_rows):
-    """½‖X - H S Z_2 S Z_1‖² over all matrices at once, the rows of Z_1 divided by their norms or not."""
+    """Minimize ½‖X - H S Z_2 S Z_1‖² over all matrices at once.
+
+    With `has_unit_rows`, the rows of Z_1 are divided by their norms.
+    """
     Z1, Z2 = (np.asarray(Z, float) for Z in start.factors_)
     codes = np.asarray(start.codes_[-1] * start._learned.code_scales[-1], float)
     norms = np.linalg.norm(Z1, axis=1)
@@ -85,5 +88,5 @@ def by_lbfgs(X, start, has_unit_rows):
 
 
 def page() -> str:
-    """The table."""
+    """Return the table."""
     return table(("data", "", f"model, θ = {THETA}", "dead parts", "dead or unused", "explained", "accuracy"), rows())

@@ -1,4 +1,4 @@
-"""The baseline of "explained": the share of ‖X‖² that the column means alone explain, and the two shares of a model."""
+"""The baseline of "explained": the share of ‖X‖² that the column means alone explain, and both shares of a model."""
 
 import numpy as np
 from benchmarks.corrections.problems import PROBLEMS, sqnorm
@@ -12,7 +12,7 @@ TABLES = {"wine": load_wine, "breast cancer": load_breast_cancer}
 
 
 def data():
-    """The data sets of the corrections, and two tables with columns in different units."""
+    """Yield the data sets of the corrections, and two tables with columns in different units."""
     for problem in PROBLEMS:
         yield problem.name, problem.data()[0]
     for name, load in TABLES.items():
@@ -20,13 +20,13 @@ def data():
 
 
 def share_of_means(X) -> float:
-    """The share of ‖X‖² that the column means alone explain."""
+    """Return the share of ‖X‖² that the column means alone explain."""
     means = np.asarray(X.mean(axis=0)).ravel()
     return float(X.shape[0] * means @ means / sqnorm(X))
 
 
 def rows():
-    """The shares in percent."""
+    """Yield the shares in percent."""
     for name, X in data():
         model = NMF(SIZE, random_state=0).fit(X)
         shares = share_of_means(X), model.share_of_squares(X), model.score(X)
@@ -34,7 +34,7 @@ def rows():
 
 
 def page() -> str:
-    """The table."""
+    """Return the table."""
     return table(
         ("data", "means alone, % of ‖X‖²", f"NMF of {SIZE}, % of ‖X‖²", f"NMF of {SIZE}, explained, %"), rows()
     )

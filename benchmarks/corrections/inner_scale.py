@@ -1,4 +1,4 @@
-"""Deep WSF below square and relu: the penalty with a free inner scale, and without."""
+"""Deep WSF with the activations square and relu: the penalty with and without a free inner scale."""
 
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,7 +17,7 @@ WEIGHT, SWEEPS = 0.01, (1, 100)
 
 @contextmanager
 def free_inner_scale(activation):
-    """The earlier form: an activation of which the objective does not know that scale passes through it."""
+    """Use the earlier form, in which the objective does not know the degree of the activation."""
     known = ACTIVATIONS[activation]
     ACTIVATIONS[activation] = replace(known, degree=None)
     try:
@@ -27,26 +27,29 @@ def free_inner_scale(activation):
 
 
 def fitted(X, places, sizes, activation, sweeps):
-    """Labels on the top layer alone."""
+    """Return a fit with labels on the top layer only."""
     settings = {"graph_weights": WEIGHT, "max_iter": sweeps, "tol": 0, "random_state": 0}
     return DeepWSF(sizes, activation=activation, **settings).fit(X, places)
 
 
 def unit_scale(model, activation):
-    """The scales of the top codes if every factor has unit rows."""
+    """Return the scales of the top codes if every factor has unit rows."""
     chain = model._learned.chain.with_unit_rows_below(ACTIVATIONS[activation].degree)
     return np.linalg.norm(chain.factors[-1], axis=1)
 
 
 def roughness(pair, X, places, scales) -> str:
-    """½ Tr(HᵀLH) after the first and after the last sweep, with codes multiplied by scales."""
+    """Return ½ Tr(HᵀLH) after the first and after the last sweep, for codes multiplied by scales."""
     graph = label_graph("binary", X, places)
     codes = [model.codes_[-1] * scale for model, scale in zip(pair, scales, strict=True)]
     return " → ".join(f"{0.5 * np.sum(H * graph.product(H)):.3g}" for H in codes)
 
 
 def rows():
-    """Dense data with labels, of which every second one is known; neighbors are judged on the others, by `transform`."""
+    """Yield rows for dense data with labels, of which every second one is known.
+
+    Predictions by neighbors are evaluated on the other rows, with the codes of `transform`.
+    """
     for problem in PROBLEMS:
         X, y = problem.data()
         if y is None or not isinstance(X, np.ndarray):
@@ -61,7 +64,7 @@ def rows():
                 problem.name,
                 "" if problem.chooses else "held out",
                 activation,
-                roughness(before, X, places, (1, 1)),  # Z_m has unit rows, those below have not
+                roughness(before, X, places, (1, 1)),  # Z_m has unit rows, the factors below do not
                 *(
                     roughness(pair, X, places, [unit_scale(model, activation) for model in pair])
                     for pair in (before, after)
@@ -72,13 +75,13 @@ def rows():
 
 
 def neighbors(model, X, y, known, activation) -> float:
-    """The accuracy of the nearest neighbor, among rows with labels, of rows without."""
+    """Return the accuracy of predictions for rows without labels by their nearest neighbors with labels."""
     H = model.transform(X) * unit_scale(model, activation)
     return KNeighborsClassifier(1).fit(H[known], y[known]).score(H[~known], y[~known])
 
 
 def page() -> str:
-    """The table."""
+    """Return the table."""
     penalties = "as counted before", "at unit rows, before", "at unit rows, after"
     others = (f"{what} {when}" for what in ("explained", "1-NN") for when in ("before", "after"))
     return table(("data", "", "activation", *penalties, *others), rows())

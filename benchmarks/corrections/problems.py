@@ -1,4 +1,4 @@
-"""The data sets: some to choose by, the others only to look at what was chosen."""
+"""The data sets: some are used to choose defaults, the others only to check the choices."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,19 +12,22 @@ from sklearn.preprocessing import normalize
 from deepnmf.datasets import load
 from deepnmf.metrics import clustering_accuracy
 
-EVERY = {"pie_pose27": 4, "samson_95x95": 4}  # one row in so many: the larger sets would take an hour
+EVERY = {"pie_pose27": 4, "samson_95x95": 4}  # only every fourth row is used, because all rows would take an hour
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A data set, the sizes of two layers, and whether defaults may be chosen by it."""
+    """A data set, the sizes of two layers, and whether it may be used to choose defaults."""
 
     name: str
     sizes: tuple[int, int]
     chooses: bool
 
     def data(self) -> tuple[Any, np.ndarray | None]:
-        """Images at unit norm, words by tf-idf, others as they are; and classes where there are any."""
+        """Return the data, and the classes if there are any.
+
+        Images have unit norm, words are weighted by tf-idf, and other data are not changed.
+        """
         bunch = load_digits() if self.name == "digits" else load(self.name)
         X, y, every = bunch.data, bunch.get("target"), EVERY.get(self.name, 1)
         if self.name == "bbc_news":
@@ -48,17 +51,17 @@ PROBLEMS = (
 
 
 def sqnorm(X) -> float:
-    """‖X‖²."""
+    """Return ‖X‖²."""
     return float((X.multiply(X) if hasattr(X, "multiply") else X * X).sum())
 
 
 def explained(model, X) -> float:
-    """The share of ‖X‖² that the fitted codes explain, in percent."""
+    """Return the share of ‖X‖² that the fitted codes explain, in percent."""
     return 100 * (1 - model.reconstruction_err_**2 / sqnorm(X))
 
 
 def accuracy(codes, y, n_seeds: int = 3) -> float:
-    """Mean accuracy of k-means with one cluster a class; nan where there are no classes."""
+    """Return the mean accuracy of k-means with one cluster per class, or NaN if there are no classes."""
     if y is None:
         return np.nan
     k = len(np.unique(y))

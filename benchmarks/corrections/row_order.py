@@ -11,18 +11,18 @@ from deepnmf import NMF, SemiNMF
 from deepnmf.solvers import kmeans, starts
 
 SEEDS = 5
-CHOSEN_BY = ("digits", "bbc_news", "orl_32x32", "samson_95x95")  # the random codes were chosen by their losses
+CHOSEN_BY = ("digits", "bbc_news", "orl_32x32", "samson_95x95")  # random codes were chosen by the losses on these
 OTHERS = ("yale_32x32", "leukemia_golub")
-WIDEST = 200  # features of a model that has more of them than X has rows or columns
+WIDEST = 200  # a model with more features than rows or columns is fitted if X has fewer rows or columns than this
 
 
 def drawn_codes(engine, rank, rng):
-    """Codes as they were before: half-normal numbers, drawn row by row."""
+    """Return codes as in the earlier version: half-normal numbers, drawn row by row."""
     return np.abs(rng.standard_normal((engine.n_samples, rank)))
 
 
 def drawn_row(chances, order, rng):  # noqa: ARG001
-    """A row by its number, as it was drawn before."""
+    """Draw a row by its number, as in the earlier version."""
     return rng.choice(len(chances), p=chances / chances.sum() if chances.any() else None)
 
 
@@ -34,7 +34,7 @@ def starts_of_before():
 
 
 def models(shape, sizes):
-    """Return the random generator."""
+    """Yield the name of each initialization, and a function that creates the model for a seed."""
     yield "random", lambda seed: NMF(sizes[0], init="random", random_state=seed)
     if min(shape) < WIDEST:
         yield "beyond the rank", lambda seed: NMF(min(shape) + 15, random_state=seed)
@@ -43,14 +43,14 @@ def models(shape, sizes):
 
 
 def left(X, make) -> str:
-    """The unexplained share of ‖X‖² in percent, mean, smallest and largest over the seeds; and the number of sweeps."""
+    """Return the unexplained share of ‖X‖² in percent (mean, smallest, largest over the seeds), and the mean sweeps."""
     fits = [make(seed).fit(X) for seed in range(SEEDS)]
     shares = [100 - explained(fit, X) for fit in fits]
     return f"{np.mean(shares):.4f} ({min(shares):.4f} to {max(shares):.4f}), {np.mean([f.n_iter_ for f in fits]):.0f}"
 
 
 def rows():
-    """One line a data set and a model."""
+    """Yield one row for each data set and model."""
     for problem in PROBLEMS:
         if problem.name not in CHOSEN_BY + OTHERS:
             continue
@@ -64,6 +64,6 @@ def rows():
 
 
 def page() -> str:
-    """The table."""
+    """Return the table."""
     what = "‖X - X̂‖² in % of ‖X‖², sweeps"
     return table(("data", "", "model, start", f"before: {what}", f"after: {what}"), rows())

@@ -13,20 +13,23 @@ CHOSEN = SparseDeepNMF().feature_penalty
 
 
 def fitted(X, sizes, penalty, features=0.0, codes=0.0, **settings):
-    """A fit with given weights."""
+    """Return a fit with given weights."""
     weights = {"penalty": penalty, "feature_penalty": features, "code_penalty": codes}
     return SparseDeepNMF(sizes, **weights, random_state=0, **settings).fit(X)
 
 
 def with_plain_weight(X, sizes, penalty, weight):
-    """A fit in which each term has the plain weight for any X: the weight is divided by the units of the data."""
+    """Return a fit in which each term has the plain weight, and the largest weight in units of the data.
+
+    For any X, the plain weight is divided by the units of the data.
+    """
     units = fitted(X, sizes, penalty, 1.0, 1.0, max_iter=1)._learned.penalty_units
     shares = {("codes" if "Codes" in name else "features"): [weight / u for u in each] for name, each in units.items()}
     return fitted(X, sizes, penalty, **shares), max(max(each) for each in shares.values())
 
 
 def rows():
-    """The decrease of the share explained, with the plain weight and with weights in units of the data."""
+    """Yield the decrease of the explained share with the plain weight, and with weights in units of the data."""
     for problem in PROBLEMS:
         X, _ = problem.data()
         none = fitted(X, problem.sizes, None)
@@ -47,12 +50,12 @@ def rows():
 
 
 def sparseness_of(model, penalty) -> float:
-    """Of the top layer's codes for "R", of its features for the others."""
+    """Return the sparseness of the top codes for "R", and of the top features for other penalties."""
     return sparseness(model.codes_[-1] if penalty == "R" else model.components_)
 
 
 def page() -> str:
-    """The table."""
+    """Return the table."""
     falls = (f"fall, plain {PLAIN:g}", *(f"fall at {weight:g}" for weight in GRID))
     head = ("data", "", "penalty", "explained without", f"share of the plain {PLAIN:g}, %", *falls)
     return table((*head, f"sparseness without / plain / {CHOSEN:g}"), rows())

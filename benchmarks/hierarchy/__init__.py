@@ -1,9 +1,9 @@
-"""Are the hierarchies real: `python -m benchmarks.hierarchy PART`, from the root of the repository.
+"""Measure whether hierarchies are real: `python -m benchmarks.hierarchy PART`, from the root of the repository.
 
-A part is one of `planted`, `real`, `leplat`, `levels`, `stability`, a file each with its cases, what is measured of one
-fit, and the table. Every fit is kept in `docs/benchmarks/.hierarchy.jsonl` as soon as it is made (see
-`benchmarks.parts`).
+A part is one of `planted`, `real`, `leplat`, `levels` and `stability`. Each part is one file, which defines its cases,
+the values that are measured for one fit, and the table. Every result is saved in `docs/benchmarks/.hierarchy.jsonl` as
+soon as it is available (see `benchmarks.parts`).
 
-`contenders` has the models: every deep one of the package at its defaults, and variants, a line each. The real data are
-read from the folder DEEPNMF_DATA.
+`contenders` contains the models: every deep model of the package with default parameters, and variants, one per line.
+The real data are read from the folder DEEPNMF_DATA.
 """

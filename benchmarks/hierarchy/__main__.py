@@ -1,4 +1,4 @@
-"""Measure a part of the benchmark, and write the page from all that has been measured."""
+"""Measure a part of the benchmark, and write the page from all results so far."""
 
 from benchmarks.hierarchy import leplat, levels, planted, real, stability
 from benchmarks.parts import Benchmark
@@ -7,8 +7,9 @@ BENCHMARK = Benchmark(
     name="hierarchy",
     title="Hierarchies",
     text=(
-        "Mean and deviation over seeds, on one thread, with processor seconds; deviations that round to zero, and those of fewer than three runs, are omitted. If five seeds would have taken too long, there are fewer (column `seeds`). The fits use no labels, and models get only the sizes of the "
-        "layers unless their name contains other parameters. `DeepWSF` without labels is `DeepSemiNMF`. Numbers of several layers are in the order of the layers, "
+        "The tables show the mean and the standard deviation over seeds. The fits run on one thread, and seconds are processor seconds. Deviations that round to zero, and those of fewer than three runs, are omitted. "
+        "There are fewer than five seeds if five would have taken too long (column `seeds`). The fits use no labels, and models get only the sizes of the "
+        "layers unless their name contains other parameters. `DeepWSF` without labels is the same as `DeepSemiNMF`. Numbers of several layers are in the order of the layers, "
         "the lowest first."
     ),
     parts={

@@ -1,8 +1,8 @@
-"""The figures behind the defaults of `DeepNMF`: `python -m benchmarks.hierarchy.choices`, two tables.
+"""Print two tables with the figures behind the defaults of `DeepNMF`: `python -m benchmarks.hierarchy.choices`.
 
-The first one has other pre-trainings, initializations and weights on planted hierarchies of seeds that the page of
-hierarchies does not use. The second one is about wholes of faces that are copies of a single part: how many parts they
-are made of, and how strongly the code of the copied part is correlated with other parts.
+The first table compares pre-trainings, initializations and weights on planted hierarchies, with seeds that the page of
+hierarchies does not use. The second table is about wholes of images that are copies of a single part: how many parts
+they are made of, and how strongly the code of the copied part is correlated with the codes of other parts.
 """
 
 import warnings
@@ -33,7 +33,7 @@ COPY = 0.9
 
 
 def from_start(number: int):
-    """Take one of the two starts of upper layers without a trial."""
+    """Return a patch that uses one of the two starts of upper layers, without a trial of both."""
 
     def chosen(plan, starts, *_):
         return replace(plan, start=starts[number])
@@ -41,7 +41,7 @@ def from_start(number: int):
     return patch.object(LayerwisePlan, "from_best_of", chosen)
 
 
-# What differs from the defaults: parameters, or parts of the solver.
+# The differences from the defaults: parameters, or parts of the solver.
 CHOICES = {
     "default": ({}, nullcontext),
     "tolerance 1e-4 of the pre-training": ({"pretrain_tol": 1e-4}, nullcontext),
@@ -61,7 +61,7 @@ FACES = {"orl": ((100, 40), (100, 10)), "cbcl": ((100, 49), (100, 16)), "digits"
 
 
 def cosines(case: str, params) -> list[list[float]]:
-    """Matched cosine with the truth, by seed and layer."""
+    """Return the matched cosines with the true features, by seed and layer."""
     found = []
     for seed in SEEDS:
         truth = make_hierarchy(**{"n_samples": 1000, **CASES[case], "random_state": seed})
@@ -75,7 +75,7 @@ def cosines(case: str, params) -> list[list[float]]:
 
 
 def choice_row(name: str) -> list[str]:
-    """Means and deviations of the layers in all cases."""
+    """Return the means and the standard deviations of the layers in all cases."""
     params, context = CHOICES[name]
     with context():
         layers = [" / ".join(map(spread, np.transpose(cosines(case, params)))) for case in CASES]
@@ -83,7 +83,7 @@ def choice_row(name: str) -> list[str]:
 
 
 def copies_row(name: str, sizes) -> list[str]:
-    """Compare wholes that are copies with the others, and copied parts with all parts."""
+    """Return a row that compares wholes that are copies with other wholes, and copied parts with all parts."""
     model = DeepNMF(sizes, random_state=0, keep_codes="all").fit(REAL[name].read())
     similarity = model.features_[1] @ model.features_[0].T
     is_copy, copied = similarity.max(axis=1) > COPY, similarity.argmax(axis=1)

@@ -1,4 +1,4 @@
-"""The models that are compared: all deep ones of the package at their defaults, variants of them, and separate NMFs."""
+"""The models that are compared: all deep models of the package with default parameters, variants, and separate NMFs."""
 
 import time
 from inspect import signature
@@ -17,20 +17,20 @@ SEPARATE = "separate NMFs"
 
 
 def fitted(model, X, **options):
-    """Fit, and return the processor seconds too: other programs hardly change these."""
+    """Fit a model, and return it with its processor seconds, which hardly depend on other programs."""
     began = time.process_time()
     model.fit(X, **options)
     return model, time.process_time() - began
 
 
 class SeparateNMFs:
-    """An `NMF` of each size, which knows nothing of the others: the most that a layer can explain."""
+    """One separate `NMF` for each size, which shows how much a layer of this size can explain at most."""
 
     def __init__(self, layer_sizes, **params):
         self.models = [NMF(size, **params) for size in layer_sizes]
 
     def fit(self, X):
-        """Fit each of them, and keep the seconds of the widest."""
+        """Fit all models, and store the seconds of the widest one."""
         self.seconds_of_widest_ = 0.0
         for model in self.models:
             _, seconds = fitted(model, X)
@@ -39,12 +39,12 @@ class SeparateNMFs:
         return self
 
     def encode(self, X, layer):
-        """Return the codes of one of them."""
+        """Return the codes of one of the models."""
         return self.models[layer].transform(X)
 
     @property
     def hierarchy_(self):
-        """The copies of separate fits, a lower limit: features that are similar by themselves."""
+        """Summaries of the layers; the copies of separate fits, which are similar by chance, are a lower limit."""
         copies = [0, *(n_copies(above, below) for below, above in pairwise(self.features_))]
         return [
             LayerSummary(layer, len(C), nan, nan, model.n_dead_[0], n, nan)
@@ -53,17 +53,17 @@ class SeparateNMFs:
 
 
 def each_layer(sizes):
-    """Every layer explains the data."""
+    """Return layer weights with which every layer explains the data."""
     return {"layer_weights": (1.0,) * len(sizes)}
 
 
 def of_data(sizes):  # noqa: ARG001
-    """Every layer explains the data."""
+    """Return the parameter of `DeepNMF` with which every layer explains the data."""
     return {"explains": "data"}
 
 
 def weighing(weight: float):
-    """`DeepNMF` with a given weight of each layer relative to the layer that it explains."""
+    """Return a function of the sizes that weights each layer of `DeepNMF` relative to the layer that it explains."""
 
     def params(sizes):
         return {"layer_weights": falling_weights(sizes, weight)}
@@ -71,7 +71,7 @@ def weighing(weight: float):
     return params
 
 
-# A line each: the class, and the parameters that differ from its defaults.
+# For each variant, the class, and the parameters that differ from its defaults.
 VARIANTS = {
     'DeepNMF, explains="data"': ("DeepNMF", of_data),
     "DeepNMF, weight 0.1": ("DeepNMF", weighing(0.1)),
@@ -82,7 +82,7 @@ VARIANTS = {
 
 
 def contenders() -> list[str]:
-    """The names of all that are compared."""
+    """Return the names of all models that are compared."""
     deep = [cls.__name__ for cls in MODELS if "layer_sizes" in signature(cls).parameters]
     return [*deep, *VARIANTS, SEPARATE]
 
@@ -98,7 +98,7 @@ def build(name: str, sizes, seed: int, **params):
 
 
 def has(name: str, parameter: str) -> bool:
-    """Whether a contender has a parameter."""
+    """Return whether a contender has a parameter."""
     return parameter in _params("NMF" if name == SEPARATE else VARIANTS.get(name, (name,))[0])
 
 
@@ -111,14 +111,17 @@ def _taken(base: str, params):
 
 
 def explained(model, X) -> list[float]:
-    """The share of ‖X‖² that each layer explains with its best codes; of all rows, or above an activation of some."""
+    """Return the share of ‖X‖² that each layer explains with its best codes.
+
+    The share is that of all rows. If the model has an activation, it is that of some of the rows.
+    """
     if isinstance(model, SeparateNMFs) or model._problem().is_linear:
         return explained_by(model.features_, X)
     return [one.share_of_squares for one in model.hierarchy_]
 
 
 def explained_by(features, X) -> list[float]:
-    """The share of ‖X‖² that nonnegative combinations of each layer's features explain."""
+    """Return the share of ‖X‖² that nonnegative combinations of the features of each layer explain."""
     with Workers() as workers:
         engine = make_engine(X, workers=workers, nonnegative=False)
         return [1 - FROBENIUS.best_error(engine, C) ** 2 / engine.sqnorm for C in features]

@@ -1,4 +1,4 @@
-"""Leplat et al.'s comparison: the error between neighboring layers relative to multi-layer NMF, with one loss."""
+"""The comparison of Leplat et al.: errors between neighboring layers relative to multi-layer NMF, with one loss."""
 
 import numpy as np
 from benchmarks.hierarchy.contenders import SEPARATE, build, contenders, fitted, has
@@ -15,13 +15,13 @@ ROWS_AT_ONCE = 500
 
 
 def with_loss():
-    """The deep models that take the loss of their comparison, the baseline first."""
+    """Return the deep models that support the loss of the comparison, the baseline first."""
     others = [name for name in contenders() if has(name, "beta_loss") and name not in (BASELINE, SEPARATE)]
     return [BASELINE, *others]
 
 
 def layer_errors(X, model) -> list[float]:
-    """d(H_{l-1} | H_l Z_l) of every layer, H_0 = X, with rows of every Z_l that sum to one; Z_l with its smoothing."""
+    """Return d(H_{l-1} | H_l Z_l) for every layer, with H_0 = X; Z_l includes smoothing, and its rows sum to one."""
     below, scale, errors = X, 1.0, []
     for layer, H in enumerate(model.codes_):
         Z = model._learned.layer_decoder(layer) * scale
@@ -33,7 +33,7 @@ def layer_errors(X, model) -> list[float]:
 
 
 def divergence(X, H, Z) -> float:
-    """The Kullback-Leibler divergence of X and H Z, some rows at a time; X is dense or sparse."""
+    """Return the Kullback-Leibler divergence of X and H Z, computed some rows at a time; X is dense or sparse."""
     parts = (slice(first, first + ROWS_AT_ONCE) for first in range(0, len(H), ROWS_AT_ONCE))
     return sum(Divergence.of(KL).value(_dense(X[part]), H[part] @ Z) for part in parts)
 
@@ -43,7 +43,7 @@ def _dense(X):
 
 
 def measure(problem, name, seed, limits):
-    """Fit the model and multi-layer NMF from the same seed, and compare them layer by layer."""
+    """Fit the model and multi-layer NMF with the same seed, and compare them layer by layer."""
     X = limits.of(problem.read())
     fits = {}
     for one in dict.fromkeys((BASELINE, name)):
@@ -60,11 +60,11 @@ def measure(problem, name, seed, limits):
 PART = Part(
     title="Leplat et al.'s comparison",
     text=(
-        "Under Kullback-Leibler, on CBCL and TDT2 (word counts): the error of each layer, d(H_{l-1} | H_l Z_l) with H_0 = X, "
-        "in percent of that of multi-layer NMF, with the codes of the fit and rows of the factors that sum to one; and "
-        "Hoyer's sparseness of the features in input space, in percent. Published by Leplat et al. (arXiv 2309.08249): on "
-        "CBCL errors of 108.3 / 26.8 / 4.4 % and sparseness of 70.1 / 50.6 / 27.1 %; on TDT2 errors of "
-        "107.5 / 30 / 22 %. The error of a layer is our interpretation of their definition, and their selection of TDT2 may differ."
+        "All models use the Kullback-Leibler loss, on CBCL and on the word counts of TDT2. The error of a layer is d(H_{l-1} | H_l Z_l) with H_0 = X, "
+        "in percent of the error of multi-layer NMF. It is computed from the codes of the fit, and from factors whose rows sum to one. "
+        "The sparseness is Hoyer's sparseness of the features in input space, in percent. Leplat et al. (arXiv 2309.08249) published "
+        "errors of 108.3 / 26.8 / 4.4 % and sparseness of 70.1 / 50.6 / 27.1 % for CBCL, and errors of "
+        "107.5 / 30 / 22 % for TDT2. The error of a layer is our interpretation of their definition, and their selection of TDT2 may differ."
     ),
     cases={
         "cbcl (80, 40, 20)": Problem(image_file("cbcl_faces_19x19"), (80, 40, 20)),

@@ -1,4 +1,4 @@
-"""Truth on two levels: which layer knows the fine labels, and which the coarse ones."""
+"""Truth on two levels: how well the layers predict fine and coarse labels."""
 
 from dataclasses import dataclass
 
@@ -17,16 +17,16 @@ from deepnmf.metrics import nmi
 
 @dataclass(frozen=True)
 class Labeled:
-    """A problem with two attributes of its rows: the keys of its file, and the layers that are asked for each."""
+    """A problem whose rows have two attributes, with their keys in the file, and the layers to score for each."""
 
     problem: Problem
     file: str
     keys: tuple[str, str]
     layers: tuple[tuple[int, ...], tuple[int, ...]]
-    merged: int = 1  # so many neighboring values of the second attribute are one class
+    merged: int = 1  # number of neighboring values of the second attribute that form one class
 
 
-NESTED = ((0,), (-1,))  # fine labels by the lowest layer, coarse ones by the top
+NESTED = ((0,), (-1,))  # fine labels are scored with the lowest layer, coarse labels with the top layer
 ANY = ((0, -1), (0, -1))
 CASES = {
     "newsgroups (40, 8), 20 groups in 6 families": Labeled(REAL["newsgroups"], "newsgroups", ("y", "y_coarse"), NESTED),
@@ -39,19 +39,19 @@ CASES = {
 
 
 def clustered(codes, y, seed) -> float:
-    """NMI of k-means clusters, as many as classes."""
+    """Return the NMI of k-means with as many clusters as classes."""
     return nmi(y, KMeans(len(np.unique(y)), n_init=10, random_state=seed).fit_predict(codes))
 
 
 def probed(codes, y, seed) -> float:
-    """The accuracy of a linear classifier on the other half of the rows."""
+    """Return the accuracy of a linear classifier that learns from half of the rows, on the other half."""
     train, test, y_train, y_test = train_test_split(codes, y, test_size=0.5, random_state=seed)
     probe = make_pipeline(StandardScaler(), LogisticRegression(max_iter=300))
     return float(probe.fit(train, y_train).score(test, y_test))
 
 
 def measure(case, name, seed, limits):
-    """Fit without labels, then score the codes of the layers; of several layers, the best counts."""
+    """Fit without labels, then score the codes of the layers; if there are several layers, the best score counts."""
     X = limits.of(case.problem.read())
     model, seconds = fitted(build(name, case.problem.sizes, seed, **limits.params), X)
     codes = {layer: np.asarray(model.encode(X, layer)) for layer in (0, -1)}
@@ -67,11 +67,11 @@ def measure(case, name, seed, limits):
 PART = Part(
     title="Truth on two levels",
     text=(
-        "Models are fitted without labels. NMI is that of k-means clusters (n_init 10), as many as classes; the probe is the "
-        "accuracy of logistic regression on standardized codes, learned from half of the rows and tested on the other half. "
-        "If labels are nested, fine labels are scored with the lowest layer and coarse labels with the top layer: fine / coarse. "
+        "Models are fitted without labels. NMI is that of k-means (n_init 10) with as many clusters as classes. The probe is the "
+        "accuracy of logistic regression on standardized codes, which learns from half of the rows and is tested on the other half. "
+        "If labels are nested, fine labels are scored with the lowest layer and coarse labels with the top layer, and a cell shows fine / coarse. "
         "If two attributes are crossed, each is scored with the better of the two layers. The 72 angles of COIL are merged into "
-        "eighths of a turn, because a class of 20 images is too small to be learned from half of them. For separate NMFs, a layer is the NMF "
+        "eighths of a turn, because half of a class of 20 images is too small to learn from. For separate NMFs, a layer is the NMF "
         "of that size."
     ),
     cases=CASES,

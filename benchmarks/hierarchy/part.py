@@ -1,4 +1,4 @@
-"""A part of the benchmark of hierarchies: a table of all fits for each case, with mean and deviation over seeds."""
+"""A part of the benchmark of hierarchies: one table per case, with the mean and the standard deviation over seeds."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ import numpy as np
 from benchmarks import parts
 from benchmarks.page import table
 
-FEWEST_RUNS = 3  # whose deviation means something
+FEWEST_RUNS = 3  # with fewer runs, the standard deviation is not shown
 
 
 @dataclass(frozen=True)
@@ -18,9 +18,9 @@ class Part(parts.Part):
     Parameters
     ----------
     title, text, cases, contenders, measure
-        See `benchmarks.parts.Part`; what is measured of one fit are numbers, or one number a layer.
+        See `benchmarks.parts.Part`; `measure` returns one number, or one number per layer, for each name.
     columns : mapping of a heading to the name of a value
-        Mean and deviation over the seeds, one number a layer.
+        The cells show the mean and the standard deviation over the seeds, for each layer.
     digits : mapping of a heading to the number of decimals
     """
 
@@ -28,7 +28,7 @@ class Part(parts.Part):
     digits: Mapping[str, int]
 
     def rendered(self, records: Sequence[parts.Record]) -> str:
-        """Tables of all measurements, one per case."""
+        """Return the tables of all measurements, one per case."""
         with_commits = len({one["commit"] for one in records}) > 1
         return "\n\n".join(
             f"### {case}\n\n{self._table([one for one in records if one['case'] == case], with_commits)}"
@@ -37,7 +37,7 @@ class Part(parts.Part):
         )
 
     def _table(self, records, with_commits: bool) -> str:
-        """A row for each contender, with the commit where not all of the part were made at the same one."""
+        """Return a row for each contender, with the commits if the results of the part have different ones."""
         rows = []
         for name in dict.fromkeys(one["contender"] for one in records):
             of_name = [one for one in records if one["contender"] == name]
@@ -50,7 +50,7 @@ class Part(parts.Part):
         return table(["model", "seeds", *self.columns, *["commit"] * with_commits], rows)
 
     def _cell(self, heading, values) -> str:
-        """Mean and deviation over seeds, layer by layer from the lowest."""
+        """Return the mean and the standard deviation over seeds, layer by layer from the lowest."""
         known = [np.atleast_1d(np.asarray(value, dtype=float)) for value in values if value is not None]
         if not known:
             return ""
@@ -59,7 +59,7 @@ class Part(parts.Part):
 
 
 def _spread(values, digits: int) -> str:
-    """The mean, and the deviation of at least `FEWEST_RUNS` values."""
+    """Return the mean, and the standard deviation if there are at least `FEWEST_RUNS` values."""
     mean, deviation = np.mean(values), np.std(values) if len(values) >= FEWEST_RUNS else 0.0
     if math.isnan(mean):
         return "–"

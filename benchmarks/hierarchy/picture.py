@@ -1,4 +1,4 @@
-"""Draw wholes of faces, each with the parts that it is made of: the picture of README."""
+"""Draw wholes of faces, each with the parts that it is made of, for the README."""
 
 import argparse
 from pathlib import Path
@@ -12,19 +12,19 @@ from deepnmf import DeepNMF
 FACES, SHAPE, SIZES = "cbcl_faces_19x19", (19, 19), (49, 9)
 N_WHOLES, N_PARTS = 5, 5
 FILE = Path("docs/images/hierarchy.png")
-WIDTHS = [1.5, *[1.0] * N_PARTS, 1.5]  # of the whole, of its parts and of the rest
+WIDTHS = [1.5, *[1.0] * N_PARTS, 1.5]  # of the whole, its parts, and the rest
 DPI = 100
 
 
 def strongest(model: DeepNMF) -> np.ndarray:
-    """The wholes that add most to the faces."""
+    """Return the wholes that contribute most to the faces."""
     return np.argsort(-model.codes_[-1].sum(axis=0), kind="stable")[:N_WHOLES]
 
 
 def drawn(model: DeepNMF) -> Figure:
-    """One row for each whole: the whole, its heaviest parts with their shares, and all other parts together.
+    """Draw one row for each whole: the whole, its heaviest parts with their shares, and the sum of all other parts.
 
-    Parts have unit norm, so that the weights of a whole in the factor say how much each part adds.
+    Parts have unit norm, so that the weights of a whole in the factor show how much each part contributes.
     """
     figure = Figure(figsize=(7.2, 1.2 * N_WHOLES), layout="constrained")
     rows = figure.subplots(N_WHOLES, len(WIDTHS), width_ratios=WIDTHS)

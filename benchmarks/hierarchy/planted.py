@@ -1,4 +1,4 @@
-"""Planted hierarchies: how near the features of each layer are to the true ones."""
+"""Planted hierarchies: how similar the features of each layer are to the true ones."""
 
 from benchmarks.hierarchy.contenders import build, contenders, explained, explained_by, fitted
 from benchmarks.hierarchy.part import Part
@@ -12,12 +12,12 @@ TRUTH = "the true features"
 
 
 def with_ceiling():
-    """All contenders, a fit that starts at the truth, and the truth."""
+    """Return all contenders, a fit that starts at the truth, and the true features."""
     return [*contenders(), CEILING, TRUTH]
 
 
 def measure(case, name, seed, limits):
-    """Fit to data of this seed, and compare the features with the true ones."""
+    """Fit a model to the data of this seed, and compare its features with the true ones."""
     truth = make_hierarchy(**{"n_samples": 1000, **case, "random_state": seed})
     X = limits.of(truth.data)
     if name == TRUTH:
@@ -36,11 +36,11 @@ def measure(case, name, seed, limits):
 PART = Part(
     title="Planted hierarchies",
     text=(
-        "Data of `deepnmf.datasets.make_hierarchy`: images of 20 x 20 pixels, 24 patches of 3 to 6 pixels per side, 6 wholes "
-        "of 7 parts, 1000 samples, Gaussian noise of 5 % of the deviation, at three strengths of the part-wise variation; "
-        "the same with Poisson noise; and three levels of 24, 8 and 4. These figures were fixed before the first run. Each "
-        "seed is another problem. Models have the true sizes, and default values of all other parameters. `cosine` is the mean "
-        "cosine of the true features and the features they are matched with, `deepnmf.metrics.matched_cosine`; "
+        "The data are made by `deepnmf.datasets.make_hierarchy`: 1000 images of 20 x 20 pixels, made of 24 patches of 3 to 6 pixels per side and 6 wholes "
+        "of 7 parts, with Gaussian noise of 5 % of the standard deviation. There are three strengths of the part-wise variation, "
+        "one case with Poisson noise, and one case with three levels of 24, 8 and 4 features. These settings were fixed before the first run. Each "
+        "seed gives another problem. Models have the true sizes, and default values of all other parameters. `cosine` is the mean "
+        "cosine of the true features and the features that they are matched with (`deepnmf.metrics.matched_cosine`); "
         "`explained` is the share of ‖X‖² that the features of a layer alone explain. A fit that starts at the truth shows "
         "the best possible result."
     ),

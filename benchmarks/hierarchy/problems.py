@@ -1,4 +1,4 @@
-"""The real data, with the sizes of the layers that were fixed before the first run."""
+"""The real data, with layer sizes that were fixed before the first run."""
 
 import os
 from collections.abc import Callable
@@ -13,12 +13,12 @@ from sklearn.datasets import load_digits
 
 
 def stored(name: str):
-    """The arrays of a file of DEEPNMF_DATA."""
+    """Return the arrays of a file in the folder DEEPNMF_DATA."""
     return np.load(Path(os.environ["DEEPNMF_DATA"]) / f"{name}.npz", allow_pickle=False)
 
 
 def counts(name: str) -> sparse.csr_array:
-    """Sparse counts of a file."""
+    """Return the sparse counts of a file."""
     parts = stored(name)
     return sparse.csr_array(
         (parts["data"].astype(float), parts["indices"], parts["indptr"]), shape=tuple(parts["shape"])
@@ -26,7 +26,7 @@ def counts(name: str) -> sparse.csr_array:
 
 
 def digits():
-    """Handwritten digits of scikit-learn."""
+    """Return the handwritten digits of scikit-learn."""
     return load_digits().data
 
 
@@ -40,7 +40,7 @@ def image_file(name: str):
 
 
 def count_file(name: str, weighted: Callable[[Any], Any] = sparse.csr_array):
-    """Return a function that reads counts and weighs them."""
+    """Return a function that reads counts and applies a weighting."""
 
     def read():
         return weighted(counts(name))
@@ -49,13 +49,16 @@ def count_file(name: str, weighted: Callable[[Any], Any] = sparse.csr_array):
 
 
 def samson():
-    """Spectra of the pixels of a scene."""
+    """Return the spectra of the pixels of a scene."""
     parts = stored("samson_95x95")
     return parts["X"] / float(parts["scale"])
 
 
 def labels(name: str, key: str):
-    """Labels of a file, or the place of a row within its class where rows come in the same order in every class."""
+    """Return labels of a file, or the position of each row within its class if the file does not have the key.
+
+    The position is an attribute if the rows of all classes are in the same order.
+    """
     parts = stored(name)
     if key in parts:
         return parts[key]
@@ -65,7 +68,7 @@ def labels(name: str, key: str):
 
 @dataclass(frozen=True)
 class Problem:
-    """Data and the sizes of the layers."""
+    """Data, and the sizes of the layers."""
 
     read: Callable[[], Any]
     sizes: tuple[int, ...]

@@ -6,7 +6,7 @@ from benchmarks.hierarchy.problems import REAL
 
 
 def measure(problem, name, seed, limits):
-    """Fit, and summarize the layers."""
+    """Fit a model, and summarize its layers."""
     X = limits.of(problem.read())
     model, seconds = fitted(build(name, problem.sizes, seed, **limits.params), X)
     found = model.hierarchy_
@@ -22,13 +22,13 @@ def measure(problem, name, seed, limits):
 PART = Part(
     title="Real data",
     text=(
-        "By layer from the lowest: `explained`, the share of ‖X‖² in percent that the features of the layer alone explain "
-        "with their best codes, over all rows (of `GDNMF`, whose layers have an activation, over some); `copies`, the "
-        "percentage of features whose cosine with one feature of the layer below is more than 0.9; `dead`, the percentage "
-        "that is zero or never used; `parts`, the mean number of features below that a feature is made of. The copies of separate "
-        "NMFs are a lower limit: they show how similar features of these sizes are by themselves. Seconds are processor seconds of one fit on one "
-        "thread; for separate NMFs, of the widest. Images have entries up to 1, texts are weighted by tf-idf, cells by "
-        "log(1 + x) of equal totals; the data were not changed otherwise."
+        "The numbers are given by layer, from the lowest. `explained` is the share of ‖X‖² in percent that the features of the layer alone explain "
+        "with their best codes, over all rows (for `GDNMF`, whose layers have an activation, over some rows). `copies` is the "
+        "percentage of features whose cosine with one feature of the layer below is more than 0.9. `dead` is the percentage "
+        "of features that are zero or never used. `parts` is the mean number of features of the layer below that a feature is made of. The copies of separate "
+        "NMFs are a lower limit: they show how similar features of these sizes are without a hierarchy. Seconds are processor seconds of one fit on one "
+        "thread; for separate NMFs, they are those of the widest one. Images have entries up to 1, texts are weighted by tf-idf, and cells are scaled to "
+        "equal totals and transformed by log(1 + x). The data were not changed otherwise."
     ),
     cases=REAL,
     contenders=contenders,

@@ -1,4 +1,4 @@
-"""Stability: whether other seeds and other halves of the data give the same features."""
+"""Stability: whether other seeds and other halves of the data lead to the same features."""
 
 import numpy as np
 from benchmarks.hierarchy.contenders import build, contenders, has
@@ -9,12 +9,12 @@ from deepnmf.metrics import matched_cosine
 
 
 def agreement(model, other) -> list[float]:
-    """Matched cosine of the features of two fits, by layer."""
+    """Return the matched cosine of the features of two fits, by layer."""
     return [matched_cosine(C, D) for C, D in zip(model.features_, other.features_, strict=True)]
 
 
 def measure(problem, name, seed, limits):
-    """Compare two random starts, and two halves of the rows from the default start."""
+    """Compare fits from two random starts, and fits of two halves of the rows from the default start."""
     X = limits.of(problem.read())
     order = np.random.default_rng(seed).permutation(X.shape[0])
     halves = [X[np.sort(part)] for part in np.array_split(order, 2)]
@@ -31,8 +31,8 @@ def measure(problem, name, seed, limits):
 PART = Part(
     title="Stability",
     text=(
-        "Matched cosine (`deepnmf.metrics.matched_cosine`) of the features of two fits, by layer from the lowest: `halves`, "
-        'of two halves of the rows from the default initialization; `starts`, of two random starts (`init="random"`) on all rows, '
+        "The tables show the matched cosine (`deepnmf.metrics.matched_cosine`) of the features of two fits, by layer from the lowest. `halves` "
+        'compares fits of two halves of the rows from the default initialization; `random starts` compares fits of all rows from two random starts (`init="random"`), '
         "because the default initialization hardly depends on the seed."
     ),
     cases={name: REAL[name] for name in ("digits", "cbcl", "orl", "bbc", "pbmc_facs", "samson")},

@@ -1,4 +1,4 @@
-"""Measure a part of the benchmark, and write the page from all that has been measured."""
+"""Measure a part of the benchmark, and write the page from all results so far."""
 
 from benchmarks.parts import Benchmark
 from benchmarks.selection import cost, count_limits, counts, hierarchies, real, single_layers
@@ -7,10 +7,10 @@ BENCHMARK = Benchmark(
     name="selection",
     title="Choosing the layers",
     text=(
-        "How often planted layer sizes are found by `select_layers` ([how it works](../choosing_the_layers.md), [why](../decisions/0027-how-layer-sizes-are-chosen.md)), what it chooses for "
-        "real data, and what a search costs. On one thread, with processor seconds of one choice. Each seed of planted data is another problem, and a row contains all seeds that were measured. Planted "
-        "hierarchies of this generator were used during the development of the method: (24, 6) with the seeds 0 and 1, (24, 8, 4) with 100 to 104, (24, 8, 4) and (40, 12, 4) with 0 and 1 when the search for "
-        "intermediate layers was corrected, and all with the seeds 10 to 12 and 20 to 21 when the weights of the layers in the search were fixed. Everything else was fixed before it was measured, and nothing was tuned on it."
+        "This page shows how often `select_layers` finds planted layer sizes ([how it works](../choosing_the_layers.md), [why](../decisions/0027-how-layer-sizes-are-chosen.md)), what it chooses for "
+        "real data, and what a search costs. Searches run on one thread, and seconds are processor seconds of one choice. Each seed of planted data gives another problem, and a row contains all seeds that were measured. Planted "
+        "hierarchies of this generator were used during the development of the method: (24, 6) with the seeds 0 and 1, (24, 8, 4) with the seeds 100 to 104, (24, 8, 4) and (40, 12, 4) with the seeds 0 and 1 when the search for "
+        "intermediate layers was corrected, and all of them with the seeds 10 to 12 and 20 to 21 when the weights of the layers in the search were fixed. Everything else was fixed before it was measured, and nothing was tuned on it."
     ),
     parts={
         "single-layers-100": single_layers.part(100, 50),

@@ -1,4 +1,4 @@
-"""The cost of a search relative to one fit of its largest candidate: processor seconds, and memory besides the data."""
+"""The cost of a search relative to one fit of its largest candidate: processor seconds, and memory without the data."""
 
 import tracemalloc
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ class Case:
 
 
 def faces_with_holes():
-    """Faces of which a fifth was not observed."""
+    """Return faces with a fifth of the entries missing."""
     X = REAL["cbcl"].read()
     return np.where(np.random.default_rng(0).random(X.shape) < MISSING, np.nan, X)
 
@@ -39,7 +39,10 @@ CASES = {
 
 
 def measure(case, _, seed, limits):
-    """Time the search and the fit, then take their memory: of the largest candidate, since others need less."""
+    """Measure the seconds of the search and of the fit, and then their memory.
+
+    The memory of a search is that of its largest candidate, because the others need less.
+    """
     X, largest = limits.of(case.read()), max(case.sizes)
     _, search_seconds = searched(NMF(), X, seed, limits, sizes=case.sizes, refit=False)
     _, fit_seconds = fitted(NMF(largest, random_state=seed), X)
@@ -53,7 +56,7 @@ def measure(case, _, seed, limits):
 
 
 def peak(run: Callable[[], Any]) -> int:
-    """The peak of the bytes that Python and NumPy allocate in addition to those allocated before."""
+    """Return the peak of the bytes that Python and NumPy allocate in addition to those allocated before."""
     tracemalloc.start()
     try:
         run()
@@ -63,12 +66,12 @@ def peak(run: Callable[[], Any]) -> int:
 
 
 def size_of(X) -> int:
-    """The bytes of a matrix."""
+    """Return the bytes of a matrix."""
     return X.data.nbytes + X.indices.nbytes + X.indptr.nbytes if sparse.issparse(X) else X.nbytes
 
 
 def tables(records) -> str:
-    """Means over the seeds."""
+    """Return a table of the means over the seeds."""
     rows = []
     for case in dict.fromkeys(one["case"] for one in records):
         of_case = [one["values"] for one in records if one["case"] == case]
@@ -78,15 +81,15 @@ def tables(records) -> str:
         )
         numbers = [f"{search:.1f}", f"{fit:.2f}", f"{search / fit:.1f}", f"{size / 2**20:.1f}", f"{memory:.1f}"]
         rows.append([case, len(of_case), *numbers, f"{fit_memory:.1f}"])
-    head = ["seconds", "of one fit", "fits", "X, MB", "memory, X", "of one fit, X"]
+    head = ["seconds", "seconds of one fit", "fits", "X, MB", "memory / X", "memory of one fit / X"]
     return table(["data", "seeds", *head], rows)
 
 
 PART = Part(
     title="Cost",
     text=(
-        "A search among ten sizes with three splits, compared with one normal fit of the largest size: `fits` is the ratio of the processor seconds. For every size a search makes one to three fits that predict "
-        "hidden entries, and two fits of halves of the rows for the stability. Memory is the peak of the allocations of Python and NumPy in addition to X (tracemalloc), in units of the size of X, for one "
+        "A search among ten sizes with three splits is compared with one normal fit of the largest size; `fits` is the ratio of the processor seconds. For every size, a search makes one to three fits that predict "
+        "hidden entries, and two fits of halves of the rows to measure the stability. Memory is the peak of the allocations of Python and NumPy in addition to X (tracemalloc), in units of the size of X, for one "
         "worker."
     ),
     cases=CASES,

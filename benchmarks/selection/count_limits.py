@@ -1,4 +1,4 @@
-"""Planted counts: what can be seen of them at all, and how well the planted model itself predicts hidden counts."""
+"""Planted counts: which ranks can be detected at all, and how well the planted model itself predicts hidden counts."""
 
 from types import SimpleNamespace
 
@@ -13,12 +13,12 @@ from deepnmf import NMF
 from deepnmf.selection.splits import HIDDEN_SHARE
 from deepnmf.selection.thinned_counts import ThinnedCounts
 
-STEPS = 500  # of the codes of given features
+STEPS = 500  # for the codes of given features
 SMALLEST = 1e-12
 
 
 def measure(rate, _, seed, limits):
-    """Hide a tenth of the counts, and predict them by four models."""
+    """Hide a tenth of the counts, and predict them with four models."""
     planted = planted_counts(SHAPE, rank_of(seed), rate, seed)
     split = ThinnedCounts(sparse.csr_array(planted.X), [seed])
     seen = split.seen(0).X
@@ -36,7 +36,7 @@ def measure(rate, _, seed, limits):
 
 
 def codes_of(X, features, n_steps):
-    """The codes of given features, by Lee and Seung's multiplicative steps for Kullback-Leibler."""
+    """Return the codes of given features, by Lee and Seung's multiplicative steps for Kullback-Leibler."""
     codes = np.full((len(X), len(features)), X.mean())
     for _ in range(n_steps):
         codes *= (X / np.maximum(codes @ features, SMALLEST)) @ features.T / features.sum(axis=1)
@@ -44,12 +44,12 @@ def codes_of(X, features, n_steps):
 
 
 def given(codes, features, fitted):
-    """A model of known codes and features, as far as predictions need one."""
+    """Return a model of known codes and features, with the attributes that predictions need."""
     return SimpleNamespace(codes_=[codes], decode=lambda H, _: H @ features, _learned=fitted._learned)
 
 
 def tables(records) -> str:
-    """A row for each problem."""
+    """Return a table with one row for each problem."""
     rows = []
     for one in sorted(records, key=lambda one: (one["case"], one["values"]["rank"])):
         values = one["values"]
@@ -61,7 +61,7 @@ def tables(records) -> str:
 PART = Part(
     title="Limits for counts",
     text=(
-        "The problems of the previous table. δ is computed from the counts, and also with rows and columns scaled so that the noise has unit variance, the weighting of Kullback-Leibler: below 1, the "
+        "The problems are those of the previous table. δ is computed from the counts, and also from rows and columns that are scaled so that the noise has unit variance, which is the weighting of Kullback-Leibler. If δ is below 1, the "
         "smallest component is inside the bulk of the noise. The other columns are the Kullback-Leibler divergence of a hidden count, predicted by one feature, by a fit with the planted number of features, by the "
         "planted features with codes fitted to the seen counts, and by the planted model itself. If one feature predicts better than a fit of the planted rank, no rule that uses "
         "predictions can find this rank; if it also predicts better than the planted features, the events of a row do not determine its codes."

@@ -1,4 +1,4 @@
-"""Planted counts, most of which are zero: squared error and Kullback-Leibler, with entries or with events hidden."""
+"""Planted counts, most of which are zero: squared error and Kullback-Leibler, with hidden entries or hidden events."""
 
 import numpy as np
 from benchmarks.page import table
@@ -19,7 +19,7 @@ SEARCHES = {
 
 
 def contenders() -> list[str]:
-    """The losses, and what is hidden."""
+    """Return the names of the losses, with what is hidden."""
     return list(SEARCHES)
 
 
@@ -32,7 +32,7 @@ def measure(rate, name, seed, limits):
 
 
 def tables(records) -> str:
-    """Hit rates by rate and loss."""
+    """Return a table of hit rates, by the rate of events and by the loss."""
     rows = []
     for case, name in dict.fromkeys((one["case"], one["contender"]) for one in records):
         of_case = [one["values"] for one in records if (one["case"], one["contender"]) == (case, name)]
@@ -48,8 +48,8 @@ def tables(records) -> str:
 PART = Part(
     title="Counts",
     text=(
-        f"Poisson counts of {SHAPE[0]} x {SHAPE[1]}, with the given number of events in an entry on average, planted ranks from {RANKS[0]} to {RANKS[-1]}, and sparse gamma factors. Under squared "
-        "error the small components are below the noise (δ is the smallest singular value of the signal over the largest of the noise)."
+        f"The data are Poisson counts in matrices of {SHAPE[0]} x {SHAPE[1]}, with the given mean number of events per entry, planted ranks from {RANKS[0]} to {RANKS[-1]}, and sparse gamma factors. For squared "
+        "error, the small components are below the noise (δ is the smallest singular value of the signal divided by the largest singular value of the noise)."
     ),
     cases={f"{rate:g} an entry": rate for rate in RATES},
     contenders=contenders,

@@ -1,4 +1,4 @@
-"""Planted hierarchies: how often the sizes of the layers, and their number, are found."""
+"""Planted hierarchies: how often the sizes and the number of layers are found."""
 
 import numpy as np
 from benchmarks.page import table
@@ -18,7 +18,7 @@ def measure(case, _, seed, limits):
 
 
 def tables(records) -> str:
-    """Hit rates by case."""
+    """Return a table of hit rates, by case."""
     rows = []
     for case in dict.fromkeys(one["case"] for one in records):
         of_case = [one["values"] for one in records if one["case"] == case]
@@ -41,7 +41,7 @@ def _case(*sizes, variation):
 PART = Part(
     title="Hierarchies",
     text=(
-        f"Data of `deepnmf.datasets.make_hierarchy`, {N_SAMPLES} samples of 20 x 20 pixels, Gaussian noise of 5 %; `select_layers(DeepNMF(), X)` with its own grids. Percentages of the seeds. "
+        f"The data are made by `deepnmf.datasets.make_hierarchy`: {N_SAMPLES} samples of 20 x 20 pixels, with Gaussian noise of 5 %. `select_layers(DeepNMF(), X)` uses its default grids. Percentages are shares of the seeds. "
         "These seeds had not been used before."
     ),
     cases=dict(

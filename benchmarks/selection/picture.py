@@ -1,4 +1,4 @@
-"""Draw searches that are kept: `python -m benchmarks.selection.picture`, for docs/images."""
+"""Draw saved searches: `python -m benchmarks.selection.picture`, for docs/images."""
 
 import argparse
 from pathlib import Path
@@ -12,7 +12,7 @@ FOLDER = Path("docs/images")
 
 
 def selection_of(values) -> Selection:
-    """A search from what was kept of it."""
+    """Return a search from its saved values."""
     rows = [Candidate(**{**row, "above": tuple(row["above"])}) for row in values["table"]]
     return Selection(tuple(values["chosen"]), None, rows, values["ended_by"])
 

@@ -10,12 +10,12 @@ SHAPE_OF_GAMMA = {"dense": 2.0, "sparse": 0.5}  # of the entries of both factors
 
 
 def rank_of(seed: int) -> int:
-    """The planted rank; few seeds are spread over all ranks, too."""
+    """Return the planted rank; even a few seeds are spread over all ranks."""
     return RANKS[3 * seed % len(RANKS)]
 
 
 def planted(shape, rank, noise, factors, delta, seed):
-    """Data of a rank, with noise that keeps the mean, at the level where σ_k(signal) is δ times the noise's norm."""
+    """Return data of a rank with noise that keeps the mean, so that σ_k(signal) is δ times the norm of the noise."""
     rng = np.random.default_rng(seed)
     n, p = shape
     gamma = SHAPE_OF_GAMMA[factors]
@@ -39,7 +39,7 @@ def noisy(signal, noise, level, rng):
 
 
 def spectral_norm(X) -> float:
-    """The largest singular value, by the Gram matrix."""
+    """Return the largest singular value, computed from the Gram matrix."""
     return float(np.sqrt(np.linalg.eigvalsh(X.T @ X)[-1]))
 
 
@@ -52,13 +52,13 @@ class PlantedCounts(NamedTuple):
 
     @property
     def delta(self) -> float:
-        """σ_k of the signal over the norm of the noise."""
+        """σ_k of the signal divided by the norm of the noise."""
         signal = self.codes @ self.features
         return least_singular_value(signal, len(self.features)) / spectral_norm(self.X - signal)
 
     @property
     def whitened_delta(self) -> float:
-        """σ_k of the signal over the edge √n + √p of the noise, with rows and columns scaled to unit variance.
+        """σ_k of the signal divided by the edge √n + √p of the noise, with rows and columns scaled to unit variance.
 
         The variance of a count is its mean, so that the scales are those of Sinkhorn and Knopp (Landa et al., 2022).
         """
@@ -73,7 +73,7 @@ class PlantedCounts(NamedTuple):
 
 
 def planted_counts(shape, rank, rate, seed) -> PlantedCounts:
-    """Counts with a given mean number of events per entry."""
+    """Return counts with a given mean number of events per entry."""
     rng = np.random.default_rng(seed)
     n, p = shape
     gamma = SHAPE_OF_GAMMA["sparse"]
@@ -83,5 +83,5 @@ def planted_counts(shape, rank, rate, seed) -> PlantedCounts:
 
 
 def least_singular_value(signal, rank) -> float:
-    """The smallest one of a matrix of known rank."""
+    """Return the smallest nonzero singular value of a matrix of known rank."""
     return float(np.linalg.svd(signal, compute_uv=False)[rank - 1])

@@ -1,4 +1,4 @@
-"""Real data: what is chosen without labels, and whether other hidden entries lead to the same choice."""
+"""Real data: which layers are chosen without labels, and whether other hidden entries lead to the same choice."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -21,7 +21,7 @@ RATINGS = {"n": 5000, "p": 500, "rank": 8, "share": 0.1}
 
 @dataclass(frozen=True)
 class Case:
-    """Data, a model, what is known of the data, and whether the search is cut where that of `deepnmf fit` would be."""
+    """Data, a model, known facts about the data, and whether the search has the budget of `deepnmf fit`."""
 
     read: Callable[[], Any]
     known: str
@@ -31,18 +31,18 @@ class Case:
 
 
 def leukemia():
-    """Expression of genes in blood cells."""
+    """Return the expression of genes in blood cells."""
     return stored("leukemia_golub")["X"].astype(float)
 
 
 def wine():
-    """Thirteen measurements of wines, each divided by its maximum."""
+    """Return thirteen measurements of wines, each divided by its maximum."""
     X = load_wine().data
     return X / X.max(axis=0)
 
 
 def some_ratings():
-    """Ratings of people and things that have something in common."""
+    """Return ratings that depend on a product of low rank."""
     return ratings(**RATINGS)[0]
 
 
@@ -65,7 +65,7 @@ CASES = {
 
 
 def measure(case, _, seed, limits):
-    """Choose the layers, and keep the whole table of the search."""
+    """Choose the layers, and return the choice with the whole table of the search."""
     X = limits.of(case.read())
     options = {"max_passes": passes_for_choice(SimpleNamespace(X=X))} if case.is_cut else {}
     selection, seconds = searched(case.model, X, seed, limits, refit=False, **options, **dict(case.fit_params))
@@ -78,7 +78,7 @@ def measure(case, _, seed, limits):
 
 
 def tables(records) -> str:
-    """What was chosen, by data."""
+    """Return a table of the choices, by data."""
     rows = []
     for case in dict.fromkeys(one["case"] for one in records):
         of_case = [one["values"] for one in records if one["case"] == case]
@@ -101,7 +101,7 @@ def tables(records) -> str:
 
 
 def _row(values, rule: str):
-    """The row of the table of a search for the first layer that a rule has chosen."""
+    """Return the row of the first layer that a rule has chosen, from the table of a search."""
     return next(row for row in values["table"] if row["layer"] == 1 and row[rule])
 
 
@@ -117,10 +117,10 @@ def _cut(of_case) -> str:
 PART = Part(
     title="Real data",
     text=(
-        '`select_layers(DeepNMF(), X)`, for counts with the Kullback-Leibler loss, for ratings `NMF()` with `entry_weight="stored"`; no labels are used, and nothing was tuned on these data. Each '
-        "seed hides other entries of the same data. `smallest error at` is the size of the first layer with the smallest error; stability and explained share are those of the chosen one. "
-        "The searches of the larger data have the budget of `deepnmf fit` without `--layers`; `cut` is the number of searches that were ended by it, so that the choice is made among the sizes tried until "
-        f"then. The ratings are from 1 to 5, {RATINGS['n']} x {RATINGS['p']}, a twelfth of them observed; they are rounded values of the square root of a product of rank {RATINGS['rank']}, so that the matrix does not have this rank. "
+        'The layers are chosen by `select_layers(DeepNMF(), X)`, with the Kullback-Leibler loss for counts, and with `NMF()` and `entry_weight="stored"` for ratings. No labels are used, and nothing was tuned on these data. Each '
+        "seed hides other entries of the same data. `smallest error at` is the size of the first layer with the smallest error; stability and explained share are those of the chosen size. "
+        "The searches of the larger data have the budget of `deepnmf fit` without `--layers`; `cut` is the number of searches that were ended by this budget, so that the choice was made among the sizes tried until "
+        f"then. The ratings are numbers from 1 to 5 in a matrix of {RATINGS['n']} x {RATINGS['p']}, of which a twelfth is observed; they are rounded values of the square root of a product of rank {RATINGS['rank']}, so that the matrix does not have this rank. "
         "Pictures (`python -m benchmarks.selection.picture`, seed 0): [Samson](../images/selection-samson.svg), [leukemia](../images/selection-leukemia.svg), "
         "[digits](../images/selection-digits.svg), [PIE](../images/selection-pie.svg), [TDT2](../images/selection-tdt2.svg)."
     ),

@@ -1,4 +1,4 @@
-"""Rules by which the size of one layer is chosen; each takes data, a seed and the candidates."""
+"""Rules that choose the size of one layer; each of them takes data, a seed and the candidates."""
 
 from itertools import product
 
@@ -11,14 +11,14 @@ from sklearn.preprocessing import normalize
 
 from deepnmf import NMF
 
-STARTS = 5  # random starts, where a rule compares some
-PERTURBATION = 0.03  # of every entry, for NMFk
+STARTS = 5  # random starts, for rules that compare several
+PERTURBATION = 0.03  # relative change of every entry, for NMFk
 STABLE = 0.8  # silhouette, for NMFk
 MATCHINGS = 3
 
 
 def by_bi_cross_validation(X, seed, candidates):
-    """Owen & Perry, 2 x 2: each quarter is predicted from a fit to the opposite one."""
+    """Choose by 2 x 2 bi-cross-validation (Owen & Perry): each quarter is predicted from a fit to the opposite one."""
     rng = np.random.default_rng(seed)
     rows, columns = (rng.permutation(np.arange(size) % 2) == 0 for size in X.shape)
     errors = [
@@ -43,14 +43,14 @@ def _nonnegative_least_squares(H, X):
 
 
 def by_elbow(X, seed, candidates):
-    """The size at which the error of the fit is farthest below the line from the first to the last one."""
+    """Choose the size at which the error of the fit is farthest below the line from the first to the last error."""
     errors = np.array([NMF(k, random_state=seed).fit(X).reconstruction_err_ for k in candidates])
     line = np.linspace(errors[0], errors[-1], len(errors))
     return candidates[int(np.argmax(line - errors))]
 
 
 def by_cophenetic_correlation(X, seed, candidates):
-    """Brunet et al.: the size, from 2 on, at which the clusters of random starts agree most."""
+    """Choose the size, from 2 on, at which the clusters of random starts agree most (Brunet et al.)."""
     return max(candidates[1:], key=lambda k: _agreement(X, k, seed))
 
 
@@ -64,12 +64,12 @@ def _agreement(X, k, seed):
 
 
 def by_silhouette(X, seed, candidates):
-    """NMFk: the largest size whose features all come back when X is perturbed; a single feature always does."""
+    """Choose the largest size whose features are all stable if X is perturbed (NMFk); one feature is always stable."""
     return max(k for k in candidates if k == 1 or _least_silhouette(X, k, seed) > STABLE)
 
 
 def _least_silhouette(X, k, seed):
-    """The smallest mean silhouette of a cluster of matched features."""
+    """Return the smallest mean silhouette of a cluster of matched features."""
     rng, fits = np.random.default_rng(seed), []
     for start in range(STARTS):
         perturbed = X * rng.uniform(1 - PERTURBATION, 1 + PERTURBATION, X.shape)
@@ -80,7 +80,7 @@ def _least_silhouette(X, k, seed):
 
 
 def _matched(fits):
-    """The features of all fits in one order, by their similarity to the means of those in the same place."""
+    """Return the features of all fits in a common order, by their similarity to the means of matched features."""
     means = fits[0]
     for _ in range(MATCHINGS):
         matched = [fit[linear_sum_assignment(means @ fit.T, maximize=True)[1]] for fit in fits]

@@ -1,4 +1,4 @@
-"""One search, and how its figures are written."""
+"""One search, and the format of its results."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -14,12 +14,12 @@ QUICK_SIZES = [1, 2, 3]
 
 
 def only_select_layers() -> list[str]:
-    """The contenders where nothing is compared with it."""
+    """Return the contenders of parts that compare `select_layers` with no other rule."""
     return [SELECT_LAYERS]
 
 
 def searched(model, X, seed, limits, **options) -> tuple[Selection, float]:
-    """A search and its processor seconds."""
+    """Return a search and its processor seconds."""
     short = {name: value for name, value in limits.params.items() if name in model.get_params()}
     if limits.sweeps is not None:
         options = {"sizes": QUICK_SIZES, **options}
@@ -29,17 +29,17 @@ def searched(model, X, seed, limits, **options) -> tuple[Selection, float]:
 
 
 def percent(hits) -> str:
-    """The share of the hits."""
+    """Return the share of hits in percent, as text."""
     hits = list(hits)
     return f"{100 * sum(hits) / len(hits):.0f}" if hits else ""
 
 
 @dataclass(frozen=True)
 class Part(parts.Part):
-    """One part, with a function of its records that makes the tables."""
+    """One part, with a function that creates the tables from its records."""
 
     tables: Callable[[Sequence[parts.Record]], str]
 
     def rendered(self, records: Sequence[parts.Record]) -> str:
-        """Tables of all that was measured."""
+        """Return the tables of all results."""
         return self.tables(records)

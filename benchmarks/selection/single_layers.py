@@ -14,17 +14,17 @@ from deepnmf import NMF
 CANDIDATES = range(1, 17)
 NOISES = ("gamma", "poisson")
 DELTAS = (4.0, 2.0, 1.2)
-CLEAR = 2.0  # δ from which on the rank should be found
+CLEAR = 2.0  # the rank should be found from this δ on
 OTHER_MARKS = {"is_smallest_error": "its smallest error", "is_within_standard_error": "the usual rule"}
-SMALLEST = 100  # rows: other rules are compared there
+SMALLEST = 100  # number of rows of the problems on which other rules are compared
 TEXT = (
-    f"Planted ranks from {RANKS[0]} to {RANKS[-1]}, gamma distributed factors, dense (shape {SHAPE_OF_GAMMA['dense']:g}) and sparse (shape {SHAPE_OF_GAMMA['sparse']:g}), noise that keeps the "
-    "mean. δ is the smallest singular value of the signal over the largest of the noise. `select_layers(NMF(), X)` uses its default grid. The two numbers are the percentages of "
+    f"The planted ranks are from {RANKS[0]} to {RANKS[-1]}. The factors are gamma distributed, dense (shape {SHAPE_OF_GAMMA['dense']:g}) or sparse (shape {SHAPE_OF_GAMMA['sparse']:g}), and the noise keeps the "
+    "mean. δ is the smallest singular value of the signal divided by the largest singular value of the noise. `select_layers(NMF(), X)` uses its default grid. The two numbers are the percentages of "
     "problems in which the rank was found exactly, and within one. Two other rules are evaluated on the same searches: the smallest error, and the smallest size whose error is within one standard error of "
     "it (the usual rule)."
 )
 OTHERS = (
-    f" The other rules choose among 1 to {CANDIDATES[-1]}, with `NMF` with default settings: bi-cross-validation 2 x 2 (Owen & Perry); the elbow, the point farthest from the chord of the error of "
+    f" The other rules choose among the sizes 1 to {CANDIDATES[-1]}, for `NMF` with default settings: bi-cross-validation 2 x 2 (Owen & Perry); the elbow, the point farthest from the chord of the error of "
     f"the fit; the cophenetic correlation of the clusters of {STARTS} random starts (Brunet et al.), from size 2 on; and NMFk's rule, the largest size at which the least mean silhouette of a "
     f"cluster of features is above {STABLE}, for {STARTS} random starts with every entry of X multiplied by a uniform variable from {1 - PERTURBATION:g} to {1 + PERTURBATION:g}. (NMFk also requires "
     "an acceptable error, without giving a number; errors fall with the size, so that the largest stable size has the smallest error of all stable sizes.)"
@@ -32,7 +32,7 @@ OTHERS = (
 
 
 def part(n: int, p: int) -> Part:
-    """Problems of one shape."""
+    """Return a part with problems of one shape."""
     cases = {
         f"{noise}, {factors}, δ = {delta:g}": {
             "shape": (n, p),
@@ -53,7 +53,7 @@ def part(n: int, p: int) -> Part:
 
 
 def contenders() -> list[str]:
-    """All rules."""
+    """Return the names of all rules."""
     return [SELECT_LAYERS, *RULES]
 
 
@@ -73,7 +73,10 @@ def measure(case, rule, seed, limits):
 
 
 def tables(records) -> str:
-    """Hit rates by case and rule, over all cases where the signal is clear, and the mean seconds of a choice."""
+    """Return a table of hit rates, by case and rule, and over all cases with a clear signal.
+
+    The table also contains the mean seconds of a choice.
+    """
     records = [*records, *_by_other_marks(records)]
     rules = list(dict.fromkeys(one["contender"] for one in records))
     cases = dict.fromkeys(one["case"] for one in records)
@@ -88,7 +91,7 @@ def tables(records) -> str:
 
 
 def _by_other_marks(records):
-    """The choices of the same searches by the other rules that their tables have."""
+    """Yield the choices of the other rules that are marked in the tables of the same searches."""
     for mark, name in OTHER_MARKS.items():
         for one in records:
             if mark in one["values"]:

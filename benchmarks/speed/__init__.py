@@ -1,10 +1,11 @@
-"""How fast: `python -m benchmarks.speed NAME`, from the root of the repository, writes `docs/benchmarks/speed_NAME.md`.
+"""Measure speed: `python -m benchmarks.speed NAME`, from the root of the repository.
 
-The shape is that of benchopt, and each of its three questions has one file: what is minimized (`objective`), on what
-data (`problems`), by whom (`solvers`). `timing` has the rules of measuring, `plots` the pictures, and every named
-benchmark is one file with a `page` function: `shallow`, `defaults`, `sweep`, `deep`, `growth`, `startup`.
+This command writes `docs/benchmarks/speed_NAME.md`. The structure is that of benchopt, with one file for the
+loss that is minimized (`objective`), one for the data (`problems`), and one for the contenders (`solvers`). `timing`
+contains the rules for measuring times, and `plots` the figures. Every named benchmark is one file with a `page`
+function: `shallow`, `families`, `defaults`, `small`, `sweep`, `deep`, `growth`, `startup`.
 
 To add a problem, add a function to `problems.PROBLEMS`; to add a contender, add a `Solver` to `solvers.SOLVERS`.
-The contenders come with `pip install deepnmf[bench]`; one that is missing is left out, and its page says so. The
-real data are read from the folder DEEPNMF_DATA; without it their problems are left out.
+The contenders are installed by `pip install deepnmf[bench]`. If one of them is missing, it is left out, and the page
+says so. The real data are read from the folder DEEPNMF_DATA. Without this folder, their problems are left out.
 """

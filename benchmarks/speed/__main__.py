@@ -1,4 +1,4 @@
-"""Run named benchmarks and write their pages."""
+"""Run the named benchmarks, and write their pages."""
 
 import argparse
 import shlex
@@ -13,30 +13,46 @@ from benchmarks.speed.options import Options
 from benchmarks.speed.problems import PROBLEMS
 from sklearn.exceptions import ConvergenceWarning
 
-NAMES = ("shallow", "families", "defaults", "sweep", "deep", "growth", "startup")
+NAMES = ("shallow", "families", "defaults", "small", "sweep", "deep", "growth", "startup")
 
 
 def chosen(arguments: list[str]) -> tuple[list[str], Options]:
-    """The named benchmarks and the options."""
+    """Return the named benchmarks and the options."""
     usual = {field.name: field.default for field in fields(Options)}
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__)
     parser.add_argument("name", choices=(*NAMES, "all"))
-    parser.add_argument("--repeats", type=int, default=usual["repeats"], help="runs of which the best counts")
-    parser.add_argument("--problems", type=_some_of(PROBLEMS), default=usual["problems"], help="for shallow, defaults")
     parser.add_argument(
-        "--dtype", dest="dtypes", type=_some_of(usual["dtypes"]), default=usual["dtypes"], help="for shallow, defaults"
+        "--repeats", type=int, default=usual["repeats"], help="number of runs, of which the best counts"
     )
-    parser.add_argument("--iterations", type=_integers, default=usual["iterations"], help="of contenders in shallow")
     parser.add_argument(
-        "--published-pretraining", type=int, default=usual["published_pretraining"], help="iterations a layer in deep"
+        "--problems", type=_some_of(PROBLEMS), default=usual["problems"], help="problems of shallow and defaults"
+    )
+    parser.add_argument(
+        "--dtype",
+        dest="dtypes",
+        type=_some_of(usual["dtypes"]),
+        default=usual["dtypes"],
+        help="precisions of shallow, families and defaults",
+    )
+    parser.add_argument(
+        "--iterations",
+        type=_integers,
+        default=usual["iterations"],
+        help="iterations of contenders in shallow and families",
+    )
+    parser.add_argument(
+        "--published-pretraining",
+        type=int,
+        default=usual["published_pretraining"],
+        help="pre-training iterations per layer in deep",
     )
     parser.add_argument(
         "--published-fine-tuning",
         type=_integers,
         default=usual["published_fine_tuning"],
-        help="iterations in deep, at most, one number a model",
+        help="limits of fine-tuning iterations in deep, one for each model",
     )
-    parser.add_argument("--folder", type=Path, default=usual["folder"], help="where the pages go")
+    parser.add_argument("--folder", type=Path, default=usual["folder"], help="the folder of the pages")
     values = vars(parser.parse_args(arguments))
     name = values.pop("name")
     return list(NAMES) if name == "all" else [name], Options(**values)
@@ -46,7 +62,7 @@ def _some_of(names):
     def parse(text: str) -> list[str]:
         unknown = set(text.split(",")) - set(names)
         if unknown:
-            raise argparse.ArgumentTypeError(f"unknown {', '.join(sorted(unknown))}; there are {', '.join(names)}")
+            raise argparse.ArgumentTypeError(f"unknown {', '.join(sorted(unknown))}; choose from {', '.join(names)}")
         return text.split(",")
 
     return parse
@@ -57,7 +73,7 @@ def _integers(text: str) -> list[int]:
 
 
 def main() -> None:
-    """Write a page for each."""
+    """Write a page for each benchmark."""
     names, options = chosen(sys.argv[1:])
     warnings.simplefilter("ignore", ConvergenceWarning)
     for name in names:

@@ -1,4 +1,4 @@
-"""`NMF(k).fit(X)` of scikit-learn and of this package, with nothing chosen but the rank."""
+"""`NMF(k).fit(X)` of scikit-learn and of this package, where only the rank is given."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ HEAD = [
     "problem",
     "scikit-learn",
     "`deepnmf.NMF`",
-    "times sooner",
+    "speedup",
     "scikit-learn's iterations",
     "our sweeps",
     "scikit-learn's ‖X - WH‖ / ‖X‖",
@@ -26,7 +26,7 @@ HEAD = [
 
 
 def compared(problem: Problem, repeats: int) -> tuple[float, list[Any]]:
-    """The ratio of times, and the row of the table."""
+    """Return the ratio of the times, and the row of the table."""
     models = {
         "theirs": sklearn.decomposition.NMF(problem.rank, random_state=0),
         "ours": NMF(problem.rank, random_state=0),
@@ -42,18 +42,18 @@ def compared(problem: Problem, repeats: int) -> tuple[float, list[Any]]:
 
 
 def _error(model: Any, problem: Problem) -> float:
-    """The error of what `fit_transform` hands out."""
+    """Return the error of the codes that `fit_transform` returns."""
     again = clone(model)
     codes = again.fit_transform(problem.X)
     return relative_error(problem.X, codes, again.components_)
 
 
 def page(options: Options) -> str:
-    """Measure, and say."""
+    """Measure, and return the page."""
     missing: set[str] = set()
     parts = [
-        "Both models get only a number of components and a random state: each has its own default initialization, "
-        "tolerance and limit of iterations. Seconds are those of `fit`, the best of several runs in turn; for both, the error "
+        "Both models get only a number of components and a random state: each uses its own default initialization, "
+        "tolerance and limit of iterations. Seconds are those of `fit`, the best of several runs, in which the models alternate. For both, the error "
         f"is computed from the codes of `fit_transform` and from `components_`. {DESCRIPTION}"
     ]
     for dtype in options.dtypes:
@@ -62,6 +62,6 @@ def page(options: Options) -> str:
         parts += [
             f"## {dtype}",
             table(HEAD, [row for _, row in found]),
-            f"Geometric mean {geometric_mean(ratios):.1f}, smallest {min(ratios):.1f}.",
+            f"The geometric mean of the speedups is {geometric_mean(ratios):.1f}, and the smallest is {min(ratios):.1f}.",
         ]
     return "\n\n".join(parts + [f"The data of `{name}` are missing." for name in sorted(missing)])

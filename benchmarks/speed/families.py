@@ -1,6 +1,6 @@
-"""`NMF` against scikit-learn's on eight kinds of data, half of the problems drawn anew whenever the page is made.
+"""`NMF` against scikit-learn's on eight kinds of data; half of the problems are drawn anew for each commit.
 
-Whoever tunes for a problem on the page cannot tune for these: sizes, rows and ranks follow from the commit's hash.
+Nobody can tune for the drawn problems, because their sizes, rows and ranks are derived from the hash of the commit.
 """
 
 import zlib
@@ -29,20 +29,20 @@ WINDOW = 512  # samples of a spectrum of sound
 
 
 def gamma_factors(rng: np.random.Generator, n_samples: int, n_features: int, rank: int) -> Array:
-    """Gamma factors with gamma noise of a quarter."""
+    """Return a product of gamma factors, multiplied by gamma noise with a standard deviation of a quarter."""
     codes, features = rng.gamma(1.0, size=(n_samples, rank)), rng.gamma(0.5, size=(rank, n_features))
     return codes @ features * rng.gamma(16.0, 1 / 16, (n_samples, n_features))
 
 
 def spectrograms() -> Array:
-    """Magnitudes of short spectra of bird sounds, a row each."""
+    """Return the magnitudes of short spectra of bird sounds, one per row."""
     waves = stored("esc50_birds")["samples"].astype(np.float64) / 2**15
     _, _, spectra = stft(waves, nperseg=WINDOW)
     return np.ascontiguousarray(np.abs(spectra).transpose(0, 2, 1).reshape(-1, WINDOW // 2 + 1))
 
 
 def dense_genes() -> Array:
-    """Log-normalized expressions of cells, as an array."""
+    """Return log-normalized expressions of cells as a dense array."""
     return count_file("pbmc68k_reduced")().toarray()
 
 
@@ -70,7 +70,10 @@ TO_DRAW_FROM: dict[str, tuple[Read | None, range]] = {
 
 
 def drawn(kind: str, key: str) -> tuple[Matrix, int]:
-    """Data of a kind, and a rank: half to all of the rows of the data, or a synthetic matrix of another size."""
+    """Return data of a kind, and a rank.
+
+    The data are half to all of the rows of a data set, or a synthetic matrix of a random size.
+    """
     read, ranks = TO_DRAW_FROM[kind]
     rng = np.random.default_rng(zlib.crc32(f"{key} {kind}".encode()))
     rank = int(rng.choice(ranks))
@@ -84,7 +87,7 @@ def drawn(kind: str, key: str) -> tuple[Matrix, int]:
 
 
 def problems(dtype: str, key: str) -> Iterator[Problem]:
-    """A fixed and a drawn problem of each kind."""
+    """Yield a fixed and a drawn problem of each kind."""
     for kind, (read, rank) in FIXED.items():
         yield Problem.of(kind, _usable(read()), rank, dtype)
         X, rank = drawn(kind, key)
@@ -99,7 +102,7 @@ def _usable(X: Matrix) -> Matrix:
 
 
 def to_their_objective(problem: Problem, options: Options) -> Duel:
-    """Seconds to scikit-learn's objective after some iterations, from the same start."""
+    """Compare the seconds to scikit-learn's objective after some iterations, from the same start."""
     ours(problem.corner(), Watch(limit=0))
     ours(problem, Watch(limit=0))
     duel = Duel(Contender(LEADING, problem), max(options.iterations))
@@ -109,7 +112,10 @@ def to_their_objective(problem: Problem, options: Options) -> Duel:
 
 
 def as_they_come(problem: Problem, repeats: int) -> dict[str, Any]:
-    """Seconds to the error that scikit-learn ends with if nothing but the rank is given, and our own last error."""
+    """Return the seconds of fits for which only the rank is given, and our final error relative to scikit-learn's.
+
+    The seconds are those of scikit-learn, of our fit to scikit-learn's final error, and of our complete fit.
+    """
     theirs, mine = sklearn.decomposition.NMF(problem.rank, random_state=0), NMF(problem.rank, random_state=0)
     target = loss(problem.X, theirs.fit_transform(problem.X), theirs.components_)
     own = loss(problem.X, mine.fit_transform(problem.X), mine.components_)
@@ -130,16 +136,16 @@ def as_they_come(problem: Problem, repeats: int) -> dict[str, Any]:
 DEFAULTS_HEAD = [
     "problem",
     "scikit-learn",
-    "to its error",
-    "times sooner",
-    "our whole fit",
-    "times sooner",
+    "our fit to its error",
+    "speedup",
+    "our complete fit",
+    "speedup",
     "our error / theirs - 1",
 ]
 
 
 def defaults_row(problem: Problem, found: dict[str, Any]) -> list[str]:
-    """One row of the table of defaults."""
+    """Return one row of the table of defaults."""
     sooner = f"{found['theirs'] / found['to theirs']:.1f}" if found["reached"] else "not reached"
     return [
         f"`{problem.name}`",
@@ -153,7 +159,7 @@ def defaults_row(problem: Problem, found: dict[str, Any]) -> list[str]:
 
 
 def section(dtype: str, options: Options, key: str) -> list[str]:
-    """Both tables in one precision."""
+    """Return both tables for one precision."""
     duels, rows, described, measured = [], [], [], []
     for problem in problems(dtype, key):
         described.append(problem.described)
@@ -174,35 +180,35 @@ def section(dtype: str, options: Options, key: str) -> list[str]:
 
 
 def summary(measured: Sequence[dict[str, Any]]) -> str:
-    """The means of a table of defaults, and the largest excess."""
+    """Return the mean speedups of a table of defaults, and the largest excess, as text."""
     sooner = [found["theirs"] / found["to theirs"] for found in measured if found["reached"]]
     whole = [found["theirs"] / found["ours"] for found in measured]
     return (
-        f"To scikit-learn's error, where it is reached ({len(sooner)} of {len(measured)}): geometric mean "
-        f"{geometric_mean(sooner):.1f}, smallest {min(sooner):.1f}. Whole fits: geometric mean {geometric_mean(whole):.1f}, "
-        f"smallest {min(whole):.1f}, largest {max(whole):.1f}. Largest excess {max(found['excess'] for found in measured):.2%}."
+        f"scikit-learn's error is reached on {len(sooner)} of {len(measured)} problems, and the geometric mean of the speedups to it is "
+        f"{geometric_mean(sooner):.1f}, the smallest {min(sooner):.1f}. For complete fits, the geometric mean is {geometric_mean(whole):.1f}, "
+        f"the smallest {min(whole):.1f}, and the largest {max(whole):.1f}. Our error exceeds scikit-learn's by at most {max(found['excess'] for found in measured):.2%}."
     )
 
 
 def verdicts(duels: Sequence[Duel]) -> list[str]:
-    """The results for all problems, and for the drawn ones."""
+    """Return the results for all problems, and for the drawn problems."""
     drawn_ones = [duel for duel in duels if duel.contender.problem.name.endswith("drawn")]
-    return [f"All: {verdict(duels)}", f"Drawn: {verdict(drawn_ones)}"]
+    return [f"All problems: {verdict(duels)}", f"Drawn problems: {verdict(drawn_ones)}"]
 
 
 DESCRIPTION = """\
-One problem of each kind is fixed, and one is drawn: its rank, rows or size are derived from the hash of the commit, so that nobody
+One problem of each kind is fixed, and one is drawn: its rank, and its rows or its size, are derived from the hash of the commit, so that nobody
 could see it before. Gamma factors and tables are synthetic; wide images are the ORL faces of 10 304 pixels, small images are scikit-learn's
-digits and the CBCL faces, text is BBC news and 20 newsgroups by tf-idf, spectra are the pixels of Samson, genes are the cells of
-PBMC 68k (an array) and of pbmc_facs (sparse), sound is short spectra of birds. To scikit-learn's objective: both start from the same factors, its coordinate descent makes its
-iterations without a tolerance, and ours makes the number of sweeps after which its loss is the same, apart from 10 units in the last place. Default settings: `NMF(k).fit(X)` of both without
-other parameters; our time is measured to scikit-learn's final error, and to the end of our fit. The best of several runs in turn counts."""
+digits and the CBCL faces, text is BBC news and 20 newsgroups with tf-idf weights, spectra are the pixels of Samson, genes are the cells of
+PBMC 68k (an array) and of pbmc_facs (sparse), and sound is short spectra of birds. For each precision, the first table shows the times to scikit-learn's objective. Both fits start from the same factors. scikit-learn's coordinate descent makes its
+iterations without a tolerance, and ours makes the number of sweeps after which its loss is at most the same, apart from 10 units in the last place. The second table shows `NMF(k).fit(X)` of both packages without
+other parameters. Our time is measured until scikit-learn's final error is reached, and until the end of our fit. The runs alternate, and the best of several runs counts."""
 
 
 def page(options: Options) -> str:
-    """Measure, and say."""
+    """Measure, and return the page."""
     key = commit()
-    parts = [DESCRIPTION, f"Drawn by commit {key}."]
+    parts = [DESCRIPTION, f"The drawn problems are derived from commit {key}."]
     for dtype in options.dtypes:
         parts += section(dtype, options, key)
     return "\n\n".join(parts)

@@ -1,4 +1,4 @@
-"""How time grows with samples and with layers."""
+"""How time grows with the number of samples and of layers."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ SWEEPS = 30
 
 
 def with_samples(model: Any, repeats: int) -> list[list[Any]]:
-    """Rows: complete fits with a fixed number of sweeps, on increasing numbers of samples."""
+    """Return rows for complete fits with a fixed number of sweeps, on increasing numbers of samples."""
     X = low_rank(max(SAMPLES), 512, 60)
     model.set_params(max_iter=SWEEPS).fit(X[:200])
     runs = {str(n): lambda n=n: model.fit(X[:n]) for n in SAMPLES}
@@ -28,7 +28,7 @@ def with_samples(model: Any, repeats: int) -> list[list[Any]]:
 
 
 def with_depth(repeats: int) -> list[list[Any]]:
-    """Rows: a sweep of deeper and deeper models with the same top."""
+    """Return rows for a sweep of models with more and more layers below the same top layer."""
     X = pie()
     models = [DeepNSNMF(sizes, **SHORT) for sizes in DEPTHS]
     best = np.min([[watched(model, X).sweep for model in models] for _ in range(repeats)], axis=0)
@@ -39,23 +39,23 @@ def with_depth(repeats: int) -> list[list[Any]]:
 
 
 def page(options: Options) -> str:
-    """Measure, and say."""
+    """Measure, and return the page."""
     models = (NMF(40, **SETTINGS), DeepNSNMF((100, 40), **SHORT))
     try:
-        depth = table(["layers", "sizes", "a sweep", "over one layer"], with_depth(options.repeats))
+        depth = table(["layers", "sizes", "sweep", "ratio to one layer"], with_depth(options.repeats))
     except FileNotFoundError:
         depth = "The data of CMU PIE are missing."
     return "\n\n".join(
         [
             "## With the number of samples",
-            f"Synthetic data of 512 features in double precision, {SWEEPS} sweeps; seconds of a complete `fit`, the best of "
-            "several in turn.",
+            f"The data are synthetic, with 512 features in double precision, and the models make {SWEEPS} sweeps. The table shows the seconds of a complete `fit`, the best of "
+            "several; fits of different numbers of samples alternate.",
             table(
-                ["model", "samples", "a fit", "times the samples", "times the seconds"],
+                ["model", "samples", "fit", "ratio of samples", "ratio of seconds"],
                 [row for model in models for row in with_samples(model, options.repeats)],
             ),
             "## With depth",
-            "`DeepNSNMF` on CMU PIE, samples of unit norm, in double precision: the median time of a sweep, the best of "
+            "The data are CMU PIE, with samples of unit norm in double precision. The table shows the median time of a sweep of `DeepNSNMF`, the best of "
             "several fits.",
             depth,
         ]

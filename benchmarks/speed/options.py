@@ -1,4 +1,4 @@
-"""What can be chosen on the command line."""
+"""The options of the command line."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from benchmarks.speed.problems import PROBLEMS
 
 @dataclass(frozen=True)
 class Options:
-    """The choices; the defaults are those of the published pages."""
+    """The options; the defaults are those of the published pages."""
 
     repeats: int = 5
     problems: Sequence[str] = tuple(PROBLEMS)
     dtypes: Sequence[str] = ("float64", "float32")
     iterations: Sequence[int] = (200,)  # of the contenders in `shallow`
-    published_pretraining: int = 30  # iterations a layer, in `deep`
-    published_fine_tuning: Sequence[int] = (1000, 100, 100)  # iterations at most, one for each model in `deep`
+    published_pretraining: int = 30  # iterations per layer, in `deep`
+    published_fine_tuning: Sequence[int] = (1000, 100, 100)  # limits of iterations, one for each model in `deep`
     folder: Path = Path("docs/benchmarks")

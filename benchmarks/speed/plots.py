@@ -1,4 +1,4 @@
-"""Pictures of losses over time."""
+"""Plots of losses over time."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,13 +19,13 @@ STYLES = tuple(
         strict=True,
     )
 )
-LEGEND = 0.8  # inches
-FLOOR = 1e-6  # what lies below is the end of the longest run, and rounding
-POINTS = 200  # of a line that has one a sweep
+LEGEND = 0.8  # height in inches
+FLOOR = 1e-6  # smaller values are rounding errors, or the end of the longest run
+POINTS = 200  # of a curve with one point per sweep
 
 
 class Curve(NamedTuple):
-    """The losses of one contender, and when it had them."""
+    """The losses of one contender, and their times."""
 
     name: str
     seconds: Sequence[float]
@@ -33,7 +33,7 @@ class Curve(NamedTuple):
 
 
 def draw(problems: Mapping[str, Sequence[Curve]], path: Path) -> None:
-    """One small plot per problem, of the loss above the lowest loss of all contenders; one legend for all."""
+    """Draw the loss above the lowest loss of all contenders, in one small plot per problem, with a common legend."""
     columns = min(3, len(problems))
     rows = -(-len(problems) // columns)
     height = 2.9 * rows + LEGEND
@@ -44,7 +44,7 @@ def draw(problems: Mapping[str, Sequence[Curve]], path: Path) -> None:
     for axes in grid.flat[len(problems) :]:
         axes.set_axis_off()
     handles = {handle.get_label(): handle for axes in grid.flat for handle in axes.get_legend_handles_labels()[0]}
-    figure.supylabel("loss above the lowest seen, as part of it", fontsize=9)
+    figure.supylabel("loss above the lowest loss, relative to it", fontsize=9)
     figure.legend(handles.values(), handles.keys(), loc="lower center", ncols=min(4, len(handles)), fontsize=8)
     figure.tight_layout(rect=(0, LEGEND / height, 1, 1))
     with mpl.rc_context({"svg.hashsalt": "deepnmf", "svg.fonttype": "none"}):
@@ -53,7 +53,7 @@ def draw(problems: Mapping[str, Sequence[Curve]], path: Path) -> None:
 
 
 def _styles(problems):
-    """A color and a marker for each contender, the same on every problem."""
+    """Return a color and a marker for each contender, which are the same for every problem."""
     names = dict.fromkeys(curve.name for curves in problems for curve in curves if curve.name != OURS)
     return dict(zip(names, STYLES, strict=False))
 

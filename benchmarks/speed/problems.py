@@ -1,4 +1,4 @@
-"""On what data: seven problems of one layer, small and large, dense and sparse, tall and wide."""
+"""The data: seven problems of one layer, small and large, dense and sparse, tall and wide."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -29,37 +29,37 @@ class Problem:
 
     @classmethod
     def of(cls, name: str, X: Matrix, rank: int, dtype: str) -> "Problem":
-        """Start from scikit-learn's NNDSVDA, found in double precision and then rounded."""
+        """Return a problem that starts from scikit-learn's NNDSVDA, computed in double precision and then rounded."""
         W, H = _initialize_nmf(X, rank, init="nndsvda", random_state=0)
         return cls(name, X.astype(dtype), rank, *(np.ascontiguousarray(A, dtype=dtype) for A in (W, H)))
 
     @property
     def described(self) -> str:
-        """Name, shape and rank in a few words."""
+        """The name, the shape and the rank as text."""
         rows, columns = self.X.shape
-        kind = f", sparse, {self.X.nnz / rows / columns:.2%} of it nonzero" if sparse.issparse(self.X) else ""
+        kind = f", sparse, {self.X.nnz / rows / columns:.2%} nonzero" if sparse.issparse(self.X) else ""
         return f"`{self.name}` ({rows} x {columns}{kind}, k = {self.rank})"
 
     @cached_property
     def dense(self) -> Array:
-        """The data for those who take no sparse ones, made once for all of them."""
+        """The data as a dense array, created once for all contenders that do not support sparse data."""
         return self.X.toarray() if sparse.issparse(self.X) else self.X
 
     def corner(self) -> "Problem":
-        """A tiny problem of the same kind and rank, to warm up on: compilers specialise by type, not by size."""
+        """Return a tiny problem of the same kind and rank for warming up; compilers specialize by type, not by size."""
         rows = max(2 * self.rank, 50)
         return Problem(self.name, self.X[:rows], self.rank, self.W[:rows].copy(), self.H)
 
 
 def low_rank(n_samples: int, n_features: int, rank: int, seed: int = 0) -> Array:
-    """A product of uniform factors of the given rank, with uniform noise of a tenth."""
+    """Return a product of uniform factors of the given rank, with uniform noise from 0 to 0.1."""
     rng = np.random.default_rng(seed)
     X = rng.random((n_samples, rank)) @ rng.random((rank, n_features))
     return X + 0.1 * rng.random((n_samples, n_features))
 
 
 def pie() -> Array:
-    """CMU PIE, samples scaled to unit norm, as the papers have it."""
+    """Return CMU PIE with samples scaled to unit norm, as in the papers."""
     return normalize(load("pie_pose27").data.astype(np.float64))
 
 
@@ -80,13 +80,13 @@ PROBLEMS: dict[str, Callable[[], tuple[Matrix, int]]] = {
 }
 
 DESCRIPTION = """\
-`dense` is |a product of uniform factors of rank 60 + normal noise of a tenth|, `tall` a uniform product of rank 16 with
-uniform noise of a tenth; `pie40` and `pie160` are the CMU PIE faces of pose 27 (samples of unit norm), `cbcl` the CBCL
-faces, `tdt2` the word counts of TDT2's 30 largest topics, `wide` Golub's leukemia expressions."""
+`dense` is the absolute value of a product of uniform factors of rank 60 plus normal noise with a standard deviation of 0.1. `tall` is a product of
+uniform factors of rank 16 plus uniform noise from 0 to 0.1. `pie40` and `pie160` are the CMU PIE faces of pose 27 (samples of unit norm), `cbcl` are the CBCL
+faces, `tdt2` are the word counts of the 30 largest topics of TDT2, and `wide` are Golub's leukemia expressions."""
 
 
 def problems(names: Sequence[str], dtype: str, missing: set[str]) -> Iterator[Problem]:
-    """The named problems one after the other; those whose data are absent are added to `missing`."""
+    """Yield the named problems; the names of problems without data are added to `missing`."""
     for name in names:
         try:
             X, rank = PROBLEMS[name]()

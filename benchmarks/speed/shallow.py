@@ -1,4 +1,4 @@
-"""Every contender against `NMF` on problems of one layer: who is sooner at the contender's own objective."""
+"""Every contender against `NMF` on problems of one layer: the times to the objective of the contender."""
 
 import gc
 from collections.abc import Sequence
@@ -18,29 +18,29 @@ from benchmarks.speed.timing import Watch, geometric_mean, in_seconds, timed
 from deepnmf import NMF
 
 TITLE = "NMF of one layer against other packages"
-LEADING = SOLVERS[0]  # the one that is measured at every number of iterations, however long it takes
-AFFORDABLE = 2.0  # seconds that any other contender's iterations may take
+LEADING = SOLVERS[0]  # this contender makes every number of iterations, however long they take
+AFFORDABLE = 2.0  # seconds that the iterations of any other contender may take
 ENOUGH = 3.0  # seconds; a contender that took longer is not repeated
-PATIENCE = 3  # times the contender's seconds after which we have failed
+PATIENCE = 3  # times the seconds of the contender, after which a target is not reached
 CURVE = (1, 3, 10, 30, 100, 200)
 NEVER = 10**6
-ROUNDING = 10  # units in the last place of a target within which it is reached
+ROUNDING = 10  # a target is reached within this number of units in its last place
 
 
 def ours(problem: Problem, watch: Watch | None = None, n_sweeps: int = NEVER) -> NMF:
-    """A complete fit from the common start, ended by the watch or after a number of sweeps."""
+    """Return a complete fit from the common start, which ends by the watch or after a number of sweeps."""
     model = NMF(problem.rank, init="custom", tol=0, max_iter=n_sweeps)
     return model.fit(problem.X, W=problem.W, H=problem.H, on_sweep=watch)
 
 
 def attainable(target: float, problem: Problem) -> float:
-    """A target without its last digits, which are rounding errors of the precision of X."""
+    """Return a slightly higher target, which allows for rounding errors of the precision of X."""
     return target * (1 + ROUNDING * float(np.finfo(problem.X.dtype).eps))
 
 
 @dataclass
 class Contender:
-    """A solver at work on one problem."""
+    """A solver for one problem."""
 
     solver: Solver
     problem: Problem
@@ -49,16 +49,20 @@ class Contender:
     seconds: dict[int, float] = field(default_factory=dict)  # the best so far
 
     def __post_init__(self) -> None:
-        """Take the data and warm up: who compiles on a corner first, and then with one iteration of the whole."""
+        """Convert the data and warm up.
+
+        Solvers that are not risky run on a small corner first, because some of them compile. Then every solver makes
+        one iteration on the whole problem.
+        """
         self.X = self.solver.given(self.problem)
         if not self.solver.risky:
             corner = self.problem.corner()
             self.solver.run(self.solver.given(corner), corner.W, corner.H.copy(), 2)
-        gc.freeze()  # what a package has just imported is no garbage, and looking it through takes longer than many a run
+        gc.freeze()  # imported modules are not garbage, and scanning them takes longer than many runs
         self.run(1)
 
     def run(self, n_iter: int) -> float:
-        """So many iterations from the start, and the seconds they take."""
+        """Make a number of iterations from the start, and return the seconds."""
         if self.solver.risky and n_iter not in self.losses:
             attempt(self.solver, self.problem, n_iter, AFFORDABLE)
         factors, seconds = timed(
@@ -71,16 +75,16 @@ class Contender:
         return seconds
 
     def affordable(self, n_iter: int) -> bool:
-        """Whether a number of iterations is affordable, judging by the longest run so far."""
+        """Return whether a number of iterations is affordable, judging by the longest run so far."""
         longest = max(self.seconds)
         return self.solver is LEADING or self.seconds[longest] / longest * n_iter <= AFFORDABLE
 
     def fewer(self) -> int:
-        """As many iterations as can be waited for."""
+        """Return the affordable number of iterations."""
         return max(1, int(AFFORDABLE / self.seconds[1]))
 
     def curve(self, longest: int) -> Curve:
-        """Loss over time, by runs of growing length."""
+        """Return the loss over time, from runs of increasing length."""
         for n_iter in () if self.solver.risky else CURVE:
             if n_iter <= longest and n_iter not in self.seconds and self.affordable(n_iter):
                 self.run(n_iter)
@@ -90,7 +94,7 @@ class Contender:
 
 @dataclass
 class Duel:
-    """A contender after some number of iterations, and we on the way to the same objective."""
+    """A comparison of a contender after a number of iterations with our fit to the same objective."""
 
     contender: Contender
     n_iter: int
@@ -101,7 +105,7 @@ class Duel:
     excess: float = -np.inf
 
     def round(self) -> None:
-        """Run both once, unless there was enough of it."""
+        """Run both once, unless the contender has already taken long enough."""
         if self.spent > ENOUGH and self.contender.solver is not LEADING:
             return
         self.spent += self.contender.run(self.n_iter)
@@ -116,32 +120,32 @@ class Duel:
 
     @property
     def target(self) -> float:
-        """The contender's objective, which we have to reach."""
+        """The objective of the contender, which we must reach."""
         return self.contender.losses[self.n_iter]
 
     @property
     def theirs(self) -> float:
-        """The contender's seconds."""
+        """The seconds of the contender."""
         return self.contender.seconds[self.n_iter]
 
     @property
     def ratio(self) -> float:
-        """How many times sooner we are."""
+        """Our speedup."""
         return self.theirs / self.ours
 
     def row(self) -> list[str]:
-        """All there is to say of it."""
+        """Return the row of the table."""
         ratio = f"{self.ratio:.1f}" if self.reached else f"not reached ({self.ratio:.2f})"
         times = in_seconds(self.theirs), in_seconds(self.ours)
         name = f"`{self.contender.problem.name}`"
         return [name, self.contender.solver.name, self.n_iter, f"{self.target:.6g}", *times, self.sweeps, ratio]
 
 
-HEAD = ["problem", "contender", "iterations", "½‖X - WH‖²", "contender", "`deepnmf.NMF`", "our sweeps", "times sooner"]
+HEAD = ["problem", "contender", "iterations", "½‖X - WH‖²", "its time", "our time", "our sweeps", "speedup"]
 
 
 def meet(problem: Problem, options: Options, words: list[str]) -> list[Duel]:
-    """All duels on one problem; who cannot take part is put into words."""
+    """Return all comparisons on one problem; the reasons why contenders are left out are added to `words`."""
     ours(problem.corner(), Watch(limit=0))
     duels: list[Duel] = []
     for solver in SOLVERS:
@@ -151,7 +155,7 @@ def meet(problem: Problem, options: Options, words: list[str]) -> list[Duel]:
                 _first_round(Contender(solver, problem), options, duels)
             except UnfitError as error:
                 reason = str(error)
-            except Exception as error:  # whatever a contender dies of is a result
+            except Exception as error:  # every failure of a contender is a result
                 reason = f"fails with {type(error).__name__}"
         if reason:
             words.append(f"{solver.name} on `{problem.name}` in {problem.X.dtype.name}: {reason}.")
@@ -162,7 +166,7 @@ def meet(problem: Problem, options: Options, words: list[str]) -> list[Duel]:
 
 
 def _first_round(contender: Contender, options: Options, duels: list[Duel]) -> None:
-    """Add one duel for each number of iterations that can be waited for, or else one for as many as can."""
+    """Add one comparison for each affordable number of iterations, or one with fewer iterations if there is none."""
     before = len(duels)
     for n_iter in options.iterations:
         if contender.affordable(n_iter):
@@ -178,7 +182,7 @@ def _begun(contender: Contender, n_iter: int) -> Duel:
 
 
 def curves(duels: Sequence[Duel], longest: int) -> list[Curve]:
-    """Loss over time of everyone on one problem; we run as long as the longest contender."""
+    """Return the loss over time of all contenders on one problem; we run as long as the longest contender."""
     contenders = {id(duel.contender): duel.contender for duel in duels}.values()
     theirs = [contender.curve(longest) for contender in contenders]
     watch = Watch(limit=min(max(curve.seconds[-1] for curve in theirs), AFFORDABLE))
@@ -187,18 +191,18 @@ def curves(duels: Sequence[Duel], longest: int) -> list[Curve]:
 
 
 def verdict(duels: Sequence[Duel]) -> str:
-    """The mean and the worst of some ratios."""
+    """Return the mean and the smallest of some speedups as text."""
     worst = min(duels, key=lambda duel: duel.ratio)
     missed = sum(not duel.reached for duel in duels)
     mean = geometric_mean([duel.ratio for duel in duels])
     return (
-        f"Geometric mean {mean:.1f}, smallest {worst.ratio:.1f} (`{worst.contender.problem.name}`), "
-        f"targets not reached {missed} of {len(duels)}."
+        f"The geometric mean of the speedups is {mean:.1f}, and the smallest is {worst.ratio:.1f} (`{worst.contender.problem.name}`). "
+        f"Targets not reached: {missed} of {len(duels)}."
     )
 
 
 def by_contender(duels: Sequence[Duel]) -> str:
-    """The result for each contender, over all numbers of iterations."""
+    """Return a table with the result for each contender, over all numbers of iterations."""
     rows = []
     for solver in SOLVERS:
         if some := [duel for duel in duels if duel.contender.solver is solver]:
@@ -206,11 +210,11 @@ def by_contender(duels: Sequence[Duel]) -> str:
             missed = sum(not duel.reached for duel in some)
             cells = [f"{geometric_mean(ratios):.1f}", f"{min(ratios):.1f}", f"{max(ratios):.1f}", missed]
             rows.append([solver.name, len(some), *cells])
-    return table(["contender", "duels", "geometric mean", "smallest", "largest", "targets not reached"], rows)
+    return table(["contender", "comparisons", "geometric mean", "smallest", "largest", "targets not reached"], rows)
 
 
 def section(dtype: str, duels: Sequence[Duel]) -> str:
-    """The section of one precision."""
+    """Return the section of one precision."""
     main = [d for d in duels if d.contender.solver is LEADING and d.n_iter == max(e.n_iter for e in duels)]
     return "\n\n".join(
         [
@@ -218,9 +222,9 @@ def section(dtype: str, duels: Sequence[Duel]) -> str:
             f"### Against {LEADING.name}, {main[0].n_iter} iterations",
             table(HEAD, [duel.row() for duel in main]),
             verdict(main),
-            "### Against everyone",
+            "### Against all contenders",
             by_contender(duels),
-            "### Every duel",
+            "### All comparisons",
             table(HEAD, [duel.row() for duel in duels]),
             "Computed from the factors that the fits return, our objective exceeds its target by at most "
             f"{max(duel.excess for duel in duels if duel.reached):.1e} of the target.",
@@ -232,17 +236,17 @@ METHOD = f"""\
 A contender makes a number of iterations without tolerances; its final objective is the target. A first fit, whose sweeps are
 observed, finds the number of sweeps after which our loss is at most the target, apart from {ROUNDING} units in its last place; our time is
 that of a complete `NMF(k, init="custom", max_iter=sweeps).fit(X, W=W, H=H)`. All contenders start from the
-same factors (scikit-learn's NNDSVDA, not timed), in the same precision, with as many threads as there are cores unless
-stated otherwise, in turn in one process; the best of several runs counts. A target that we do not reach within {PATIENCE} times the contender's time is
-"not reached". Numbers of iterations that would take a contender more than {AFFORDABLE:.0f} s are omitted or reduced to as many
-as fit, and a contender that took {ENOUGH:.0f} s is not repeated; {LEADING.name} makes all iterations and repetitions."""
+same factors (scikit-learn's NNDSVDA, whose time is not included) in the same precision, with as many threads as there are cores unless
+stated otherwise. They run in turn in one process, and the best of several runs counts. If we do not reach a target within {PATIENCE} times the contender's time, the table says
+"not reached". Numbers of iterations that would take a contender more than {AFFORDABLE:.0f} s are omitted, or reduced to as many
+as this time allows, and a contender that took {ENOUGH:.0f} s is not repeated; {LEADING.name} makes all iterations and repetitions."""
 
 CONTENDERS = """\
 - torchnmf: `NMF.fit` with beta = 2; features are updated first. A sparse X is passed as a sparse tensor.
 - nmf-torch: its batch algorithms `hals`, `bpp` and `mu`. It has no parameter for a start, so its initialization method is
   replaced. It does not support sparse data: X is passed as a dense array. Its `bpp`, which works on very small
-  matrices one after the other, has one thread.
-- tensorly: `non_negative_parafac_hals` on X as a tensor of two axes, with the default number of inner sweeps per
+  matrices one after the other, uses one thread.
+- tensorly: `non_negative_parafac_hals` on X as a tensor with two axes, with the default number of inner sweeps per
   update. It does not support sparse data: X is passed as a dense array.
 - pyplanc: `nmf` with `hals` and `anlsbpp`, double precision only; features are updated first. Its `hals` scales codes
   to unit norm without changing the features, so that the objective of the returned factors is slightly higher than that of its updates. Its
@@ -252,7 +256,7 @@ CONTENDERS = """\
 
 
 def page(options: Options) -> str:
-    """Measure, draw, and say."""
+    """Measure, draw the plots, and return the page."""
     words: list[str] = []
     missing: set[str] = set()
     sections, described, pictures = [], {}, {}
@@ -266,14 +270,14 @@ def page(options: Options) -> str:
             duels += met
         sections.append(section(dtype, duels))
     draw(pictures, options.folder / "speed_shallow.svg")
-    notes = words + [f"The data of `{name}` are not there." for name in sorted(missing)]
+    notes = words + [f"The data of `{name}` are missing." for name in sorted(missing)]
     return "\n\n".join(
         [
             METHOD,
             f"Problems: {', '.join(described.values())}. {DESCRIPTION}",
             CONTENDERS,
             f"Contenders: {versions(dict.fromkeys(s.package for s in SOLVERS if s.package))}.",
-            f"![Loss above the lowest seen, over seconds, {options.dtypes[0]}](speed_shallow.svg)",
+            f"![Loss above the lowest loss, over seconds, {options.dtypes[0]}](speed_shallow.svg)",
             *sections,
             *(["## Left out", "\n".join(f"- {note}" for note in notes)] if notes else []),
         ]

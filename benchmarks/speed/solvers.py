@@ -1,4 +1,7 @@
-"""By whom: one adapter a contender, all from the same factors, for a given number of iterations, without tolerances."""
+"""The contenders, with one adapter for each.
+
+All of them start from the same factors, and make a given number of iterations without tolerances.
+"""
 
 import contextlib
 import ctypes
@@ -30,44 +33,44 @@ Run = Callable[[Any, Array, Array, int], tuple[Array, Array]]
 class Solver:
     """A contender.
 
-    `run(X, W, H, n_iter)` gives W and H after that many iterations from the W and H it was given, which it may overwrite.
-    `take(X)` is what it accepts of the data, made once and outside the timing.
+    `run(X, W, H, n_iter)` returns W and H after this number of iterations from the given W and H, which it may overwrite.
+    `take(X)` converts the data to a form that the contender supports; this is done once and is not timed.
     """
 
     name: str
-    package: str  # as pip names it; empty where it comes with this repository
+    package: str  # the name for pip; empty for code of this repository
     run: Run
     take: Callable[[Matrix], Any] = lambda X: X
     dtypes: tuple[str, ...] = ("float64", "float32")
     takes_sparse: bool = True
-    risky: bool = False  # may take very long or end the process: to be tried in another one first
+    risky: bool = False  # may take very long or crash, and is therefore first tried in another process
 
     @property
     def installed(self) -> bool:
-        """Whether there is anything to run."""
+        """Whether the package is installed."""
         try:
             return not self.package or bool(metadata.version(self.package))
         except metadata.PackageNotFoundError:
             return False
 
     def refusal(self, problem: Problem) -> str:
-        """Why it cannot have this problem, in a few words; empty when it can."""
+        """Return the reason why the contender cannot solve this problem, or an empty text."""
         X = problem.X
         if not self.installed:
             return "not installed"
         if X.dtype.name not in self.dtypes:
-            return f"has no {X.dtype.name}"
+            return f"does not support {X.dtype.name}"
         if sparse.issparse(X) and not self.takes_sparse and not _fits_dense(X):
-            return "takes no sparse data, and dense they do not fit into memory"
+            return "does not support sparse data, and X does not fit into memory as a dense array"
         return ""
 
     def given(self, problem: Problem) -> Any:
-        """The data in the form that this contender takes."""
+        """Return the data in the form that this contender supports."""
         return self.take(problem.X if self.takes_sparse else problem.dense)
 
 
 def _fits_dense(X: Matrix) -> bool:
-    """Whether a dense X and the three more of its size that a contender may make fit into free memory."""
+    """Return whether a dense X and three more arrays of its size, which contenders may create, fit into memory."""
     free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return 4 * X.shape[0] * X.shape[1] * X.dtype.itemsize < free
 
@@ -114,7 +117,10 @@ def _as_tensor(X: Matrix) -> Any:
 
 
 def _torchnmf(X: Any, W: Array, H: Array, n_iter: int) -> tuple[Array, Array]:
-    """Its W are features as columns, its H codes. Its parameters are created in single precision for all data."""
+    """Run torchnmf, whose W has the features as columns, and whose H are the codes.
+
+    It creates its parameters in single precision for all data, so that they must be converted.
+    """
     torch, nmf = import_module("torch"), import_module("torchnmf.nmf")
     torch.set_num_threads(THREADS)
     start = {"W": torch.from_numpy(np.ascontiguousarray(H.T)), "H": torch.from_numpy(W)}
@@ -125,8 +131,10 @@ def _torchnmf(X: Any, W: Array, H: Array, n_iter: int) -> tuple[Array, Array]:
 
 
 def _nmf_torch(model_name: str, threads: int = THREADS, **settings: Any) -> Run:
-    """Its H are codes and its W features. It offers no way to give a start, so the method that makes one is replaced,
-    and so is its test of convergence, which no tolerance switches off.
+    """Return a function that runs nmf-torch, whose H are the codes, and whose W are the features.
+
+    It has no parameter for a start, so its initialization method is replaced. Its test of convergence is also replaced,
+    because no tolerance disables it.
     """
 
     def run(X: Any, W: Array, H: Array, n_iter: int) -> tuple[Array, Array]:
@@ -167,7 +175,10 @@ def _nmf_torch(model_name: str, threads: int = THREADS, **settings: Any) -> Run:
 
 
 def _tensorly(X: Array, W: Array, H: Array, n_iter: int) -> tuple[Array, Array]:
-    """Nonnegative CP of a tensor with two axes is NMF; H has its features as columns."""
+    """Run the nonnegative CP decomposition of a tensor with two axes, which is NMF.
+
+    Its H has the features as columns.
+    """
     decomposition = import_module("tensorly.decomposition")
     start = (np.ones(len(H), dtype=X.dtype), [W, np.ascontiguousarray(H.T)])
     _, (codes, features) = decomposition.non_negative_parafac_hals(X, len(H), n_iter_max=n_iter, init=start, tol=0)
@@ -180,12 +191,12 @@ def _in_columns(X: Matrix) -> Any:
 
 @cache
 def _planc() -> Any:
-    """The module, with its built-in BLAS limited to one thread.
+    """Return the module, with its built-in BLAS limited to one thread.
 
-    Its own threads each call that BLAS, which without a limit starts as many threads again, and warns that it may
-    hang.
+    Each of its own threads calls this BLAS, which would start as many threads again without a limit, and which warns
+    that it may hang.
     """
-    module = import_module("pyplanc")  # first, for it finds the libraries that the one below needs
+    module = import_module("pyplanc")  # first, because it finds the libraries that the one below needs
     for file in metadata.files("pyplanc") or ():
         if file.name.startswith("libnmflib"):
             ctypes.CDLL(str(file.locate())).openblas_set_num_threads(1)
@@ -193,7 +204,7 @@ def _planc() -> Any:
 
 
 def _pyplanc(algorithm: str) -> Run:
-    """Its H has features as columns."""
+    """Return a function that runs pyplanc, whose H has the features as columns."""
 
     def run(X: Any, W: Array, H: Array, n_iter: int) -> tuple[Array, Array]:
         start = {"Winit": np.asfortranarray(W), "Hinit": np.asfortranarray(H.T)}
@@ -208,14 +219,17 @@ def _pyplanc(algorithm: str) -> Run:
 
 
 def reference(name: str) -> Any:
-    """A published algorithm, from the transcriptions that the tests check the library against."""
+    """Return a published algorithm, from the transcriptions that the tests compare the library with."""
     if str(ROOT / "tests") not in sys.path:
         sys.path.insert(0, str(ROOT / "tests"))
     return import_module(f"reference.{name}")
 
 
 def _lee_seung(X: Matrix, W: Array, H: Array, n_iter: int) -> tuple[Array, Array]:
-    """Without the loss that the transcription computes after each iteration, which costs as much as the updates."""
+    """Run the transcription without the loss that it computes after each iteration.
+
+    The loss costs as much as the updates.
+    """
     transcription = reference("lee_seung")
     with patch.object(transcription, "loss", return_value=np.nan):
         codes, features, _ = transcription.lee_seung(X, W, H, n_iter)

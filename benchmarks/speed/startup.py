@@ -1,4 +1,4 @@
-"""The cost of the start of a process: imports and compilation."""
+"""The cost of starting a process: imports and compilation."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ began = time.perf_counter()
 print(time.perf_counter() - began)
 """
 
-# On data so small that a fit is all overhead.
+# The data are so small that a fit takes almost no time except for overhead.
 FITTED = """
 import time
 import numpy as np
@@ -38,7 +38,7 @@ IMPORTS = ("import sklearn.decomposition", "import deepnmf", "from deepnmf impor
 
 
 def printed(code: str, **environment: str) -> float:
-    """The number that a new process prints."""
+    """Return the number that a new process prints."""
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, **environment}
     )
@@ -46,15 +46,15 @@ def printed(code: str, **environment: str) -> float:
 
 
 def best_imports(repeats: int) -> dict[str, float]:
-    """Seconds of imports, each after those before it, in processes of its own, in turn."""
+    """Return the seconds of each import after the previous imports, in separate processes in turn."""
     codes = [IMPORTED.format(before="\n".join(IMPORTS[:place]), imports=one) for place, one in enumerate(IMPORTS)]
     rounds = [[printed(code) for code in codes] for _ in range(repeats + 1)]
-    best = [min(times) for times in zip(*rounds[1:], strict=True)]  # the first finds a cold disk
+    best = [min(times) for times in zip(*rounds[1:], strict=True)]  # in the first round, the files are not in the cache
     return dict(zip(IMPORTS, best, strict=True))
 
 
 def first_fit(model: str, sizes: str, repeats: int) -> tuple[float, float]:
-    """The additional time of the first fit: in a process with nothing compiled, and in later processes."""
+    """Return the additional time of the first fit, in a process with nothing compiled and in later processes."""
     code = FITTED.format(model=model, sizes=sizes)
     with tempfile.TemporaryDirectory() as folder:
         compiling = printed(code, NUMBA_CACHE_DIR=folder)
@@ -62,7 +62,7 @@ def first_fit(model: str, sizes: str, repeats: int) -> tuple[float, float]:
 
 
 def page(options: Options) -> str:
-    """Measure, and say."""
+    """Measure, and return the page."""
     imports = best_imports(options.repeats)
     rows = [
         [f"`{model}({sizes})`", *(in_seconds(s) for s in first_fit(model, sizes, options.repeats))]
@@ -70,15 +70,15 @@ def page(options: Options) -> str:
     ]
     return "\n\n".join(
         [
-            "Every figure is measured in separate processes, the best of several.",
+            "Every figure is measured in separate processes, and the best of several counts.",
             "## Import",
-            "The additional time of each import after those above it; numba is imported by the first fit.",
+            "The table shows the additional time of each import after those above it. The first fit imports numba.",
             table(
-                ["", "adds"],
+                ["import", "additional time"],
                 [[f"`{name}`", in_seconds(seconds)] for name, seconds in imports.items()],
             ),
             "## First fit",
-            "The additional time of the first fit of a process, compared with the best of the five fits after it: with an empty cache of "
+            "The table shows the additional time of the first fit of a process, compared with the best of the five fits after it: with an empty cache of "
             "numba, as after an installation (one process), and in later processes, which use the cache.",
             table(["model", "nothing compiled yet", "later processes"], rows),
         ]

@@ -12,20 +12,20 @@ from deepnmf import NMF, DeepNSNMF, DeepSemiNMF, SparseDeepNMF
 
 TITLE = "What a sweep costs"
 SWEEPS = 30
-PRODUCTS = 20  # runs of which the best counts
+PRODUCTS = 20  # number of runs, of which the best counts
 SETTINGS = {"tol": 0, "random_state": 0}
 SHORT = {**SETTINGS, "pretrain_max_iter": 2}
 
 
 def watched(model: Any, X: Array, sweeps: int = SWEEPS) -> Watch:
-    """Fit for a number of sweeps, under a watch."""
+    """Fit a model for a number of sweeps, and return the watch with their times."""
     watch = Watch()
     model.set_params(max_iter=sweeps).fit(X, on_sweep=watch)
     return watch
 
 
 def two_products(X: Array, width: int) -> float:
-    """Seconds of XDᵀ and HᵀX by NumPy's BLAS on every core."""
+    """Return the seconds of XDᵀ and HᵀX with NumPy's BLAS on all cores."""
     rng = np.random.default_rng(0)
     D, H = (rng.random(shape).astype(X.dtype) for shape in ((width, X.shape[1]), (X.shape[0], width)))
     best = interleaved({"codes": lambda: X @ D.T, "features": lambda: H.T @ X}, PRODUCTS)
@@ -33,14 +33,14 @@ def two_products(X: Array, width: int) -> float:
 
 
 def against_products(name: str, X: Array, model: Any, width: int, repeats: int) -> list[str]:
-    """A row: products and sweeps in turn, the best of each."""
+    """Return a row with the best times of the products and of a sweep, which are measured in turn."""
     rounds = [(two_products(X, width), watched(model, X).sweep) for _ in range(repeats)]
     products, sweep = (min(times) for times in zip(*rounds, strict=True))
     return [name, named(model), in_seconds(products), in_seconds(sweep), f"{sweep / products:.2f}"]
 
 
 def against_shallow(n_samples: int, repeats: int) -> list[list[str]]:
-    """Rows: sweeps of deep models over one of a single layer as wide as their top, in turn."""
+    """Return rows with a sweep of deep models relative to a sweep of one layer that is as wide as their top layer."""
     X = low_rank(n_samples, 1024, 60)
     sizes = (300, 40)
     models = [NMF(sizes[-1], **SETTINGS), *(kind(sizes, **SHORT) for kind in (DeepSemiNMF, DeepNSNMF, SparseDeepNMF))]
@@ -58,7 +58,7 @@ def against_shallow(n_samples: int, repeats: int) -> list[list[str]]:
 
 
 def page(options: Options) -> str:
-    """Measure, and say."""
+    """Measure, and return the page."""
     dense, _ = PROBLEMS["dense"]()
     rows = [against_products("`dense`", dense, NMF(40, **SETTINGS), 40, options.repeats)]
     try:
@@ -77,14 +77,14 @@ def page(options: Options) -> str:
     return "\n\n".join(
         [
             "A sweep updates every factor and the codes once, and needs at least the products XDᵀ and HᵀX, where D and H are as wide as the "
-            "top layer. The products are timed separately with NumPy's BLAS on all cores, the best of many; the time of a sweep is the "
-            f"median time between two calls of `on_sweep` over {SWEEPS} sweeps in double precision, the best of several fits.",
-            table(["data", "model", "two products", "a sweep", "sweep / products"], rows)
+            "top layer. The products are timed separately with NumPy's BLAS on all cores, and the best of many runs counts. The time of a sweep is the "
+            f"median time between two calls of `on_sweep` over {SWEEPS} sweeps in double precision, in the best of several fits.",
+            table(["data", "model", "two products", "sweep", "sweep / products"], rows)
             + ("\n\n" + absent if absent else ""),
             "## Deep against shallow",
-            "The same for a synthetic X of 1024 features: the time of a sweep of a deep model relative to one of `NMF` as wide as its top layer.",
+            "The table shows the time of a sweep of a deep model relative to a sweep of an `NMF` that is as wide as its top layer, for a synthetic X of 1024 features.",
             table(
-                ["samples", "model", "a sweep of `NMF(40)`", "of the model", "ratio"],
+                ["samples", "model", "sweep of `NMF(40)`", "sweep of the model", "ratio"],
                 [row for n in (16_000, 32_000) for row in against_shallow(n, options.repeats)],
             ),
         ]

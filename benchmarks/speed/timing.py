@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 BUDGET = 40.0
-DISTURBANCE = 0.04  # of a run's seconds, that others may have had
+DISTURBANCE = 0.04  # share of the seconds of a run that other programs may have used
 TICKS = 0.03  # seconds; smaller differences cannot be measured
 MOMENT = 0.1
 TRIES = 20
@@ -26,7 +26,7 @@ Result = TypeVar("Result")
 
 
 def timed(run: Callable[..., Result], prepare: Callable[[], tuple[Any, ...]] = tuple) -> tuple[Result, float]:
-    """The result of a call, and its seconds; `prepare` creates its arguments, outside the timing."""
+    """Return the result of a call, and its seconds; `prepare` creates its arguments and is not timed."""
     for _ in range(TRIES):
         arguments = prepare()
         _wait_for_quiet()
@@ -40,7 +40,7 @@ def timed(run: Callable[..., Result], prepare: Callable[[], tuple[Any, ...]] = t
 
 
 def _wait_for_quiet() -> None:
-    """Until for a moment no other program has worked."""
+    """Wait until no other program has used the processors for a moment."""
     while True:
         before = _seconds_of_others()
         time.sleep(MOMENT)
@@ -49,7 +49,7 @@ def _wait_for_quiet() -> None:
 
 
 def _seconds_of_others() -> float:
-    """The processor time of other programs since the machine started; 0 if it is not available."""
+    """Return the processor time of other programs since the machine started, or 0 if it is not available."""
     if not STATISTICS.exists():
         return 0.0
     user, nice, system = (int(ticks) for ticks in STATISTICS.read_text().split()[1:4])
@@ -57,7 +57,7 @@ def _seconds_of_others() -> float:
 
 
 def interleaved(runs: Mapping[str, Callable[[], Any]], repeats: int) -> dict[str, float]:
-    """The best seconds of each of several calls, made in turn."""
+    """Return the best seconds of each of several calls, which are made in turn."""
     seconds: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(repeats):
         for name, run in runs.items():
@@ -68,7 +68,7 @@ def interleaved(runs: Mapping[str, Callable[[], Any]], repeats: int) -> dict[str
 
 @dataclass
 class Watch:
-    """An `on_sweep` that records time and loss, and stops at a target or at a time limit."""
+    """A callback for `on_sweep` that records times and losses, and stops at a target or at a time limit."""
 
     target: float = -np.inf
     limit: float = np.inf
@@ -77,27 +77,27 @@ class Watch:
     began: float = field(default_factory=time.perf_counter)
 
     def __call__(self, sweep: int, loss: float) -> bool:
-        """Note one sweep."""
+        """Record one sweep."""
         self.seconds.append(time.perf_counter() - self.began)
         self.losses.append(loss)
         return self.reached or self.seconds[-1] > self.limit
 
     @property
     def reached(self) -> bool:
-        """Whether the last loss is at the target or below."""
+        """Whether the last loss is at most the target."""
         return bool(self.losses) and self.losses[-1] <= self.target
 
     @property
     def sweep(self) -> float:
-        """Seconds from one sweep to the next, the median."""
+        """The median of the seconds from one sweep to the next."""
         return float(np.median(np.diff(self.seconds)))
 
 
 def geometric_mean(ratios: Sequence[float]) -> float:
-    """The mean of ratios."""
+    """Return the geometric mean of ratios."""
     return float(np.exp(np.mean(np.log(ratios))))
 
 
 def in_seconds(seconds: float) -> str:
-    """Three digits of a time."""
+    """Return a time as text, with three digits."""
     return f"{seconds:.3g} s" if seconds >= 1 else f"{seconds * 1e3:.3g} ms"
