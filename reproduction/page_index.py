@@ -1,7 +1,9 @@
-"""A table of all pages of measurements, with their commands and commits, and the changes of the library since."""
+"""A table of all pages of measurements, with their commands and commits, and whether the library's code has changed."""
 
+import ast
 import re
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import deepnmf
@@ -16,7 +18,7 @@ COMMIT = re.compile(r"\bcommit ([0-9a-f]{7,40})\b", flags=re.IGNORECASE)
 def page_table(folders: Iterable[Path]) -> str:
     """Return a table in Markdown with one row per page."""
     pages = sorted(path for folder in folders for path in folder.glob("*.md"))
-    head = ["page", "command", "commit", "changes of the library since"]
+    head = ["page", "command", "commit", "files of the library with other code now"]
     return table(head, [_line(path) for path in pages])
 
 
@@ -35,6 +37,34 @@ def _first(pattern: re.Pattern[str], path: Path) -> str:
     return found[1] if found else ""
 
 
+@cache
 def _changes_since(commit: str) -> str:
-    """Return the number of commits to the library since a commit."""
-    return run_git(Path(deepnmf.__file__).parent, "rev-list", "--count", f"{commit}..HEAD", "--", ".") or "unknown"
+    """Return the number of modules of the library whose code has changed; comments and docstrings do not count."""
+    library = Path(deepnmf.__file__).parent
+    if not run_git(library, "rev-parse", "--verify", f"{commit}^{{commit}}"):
+        return "unknown"
+    names = run_git(library, "diff", "--name-only", "--relative", commit, "--", "*.py").splitlines()
+    return str(sum(_code_at(commit, library / name) != _code_of(library / name) for name in names))
+
+
+def _code_at(commit: str, path: Path) -> str:
+    return _without_docstrings(run_git(path.parent, "show", f"{commit}:./{path.name}"))
+
+
+def _code_of(path: Path) -> str:
+    return _without_docstrings(path.read_text() if path.exists() else "")
+
+
+def _without_docstrings(source: str) -> str:
+    r"""Return the syntax tree of a module without docstrings, as text.
+
+    Examples
+    --------
+    >>> _without_docstrings("x = 1  # one") == _without_docstrings("'''A number.'''\nx = 1")
+    True
+    """
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:]
+    return ast.dump(tree)
