@@ -2,12 +2,13 @@
 Parts, and wholes made of them
 ==============================
 
-A deep model of digits: small strokes on the first layer, and above it digits made
-of strokes.
+A deep model of handwritten digits learns small strokes on the first layer, and
+digits that are made of strokes on the second one.
 """
 
 # %%
-# Two layers: 24 parts next to the pixels, ten wholes on top.
+# The model has two layers: 24 parts, which are made of pixels, and ten wholes,
+# which are made of parts.
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_digits
@@ -19,9 +20,9 @@ X = digits.data / 16
 model = DeepNMF(layer_sizes=(24, 10), random_state=0).fit(X)
 
 # %%
-# What is a whole made of? Its row of the factor says how much of each part is in
-# it. Parts have unit norm, so that the weights can be compared. Each row shows a
-# whole and its seven heaviest parts with their shares.
+# What is a whole made of? Its row of the factor contains the weight of each part.
+# Parts have unit norm, so that the weights can be compared. Each row of the figure
+# shows a whole and the seven parts with the largest weights, with their shares.
 
 figure, rows = plt.subplots(5, 8, figsize=(8, 6), layout="constrained")
 for axes_row, whole, weights in zip(
@@ -40,9 +41,9 @@ for axes_row, whole, weights in zip(
 plt.show()
 
 # %%
-# ``hierarchy_`` says what each layer is like: the share that it explains, features
-# that are dead or copies of a single feature below, and the number of parts that a
-# feature is made of.
+# ``hierarchy_`` describes each layer: the share of the data that it explains, the
+# number of features that are dead, the number of features that are copies of a
+# single feature below, and the number of parts that a feature is made of.
 
 for layer in model.hierarchy_:
     print(
@@ -52,7 +53,7 @@ for layer in model.hierarchy_:
     print(f"{layer.copies} copies, {layer.parts:.1f} parts a feature")
 
 # %%
-# The strongest features of the second layer, and the features of the first that
-# they are made of.
+# ``plot_hierarchy`` draws the strongest features of the second layer, and the
+# features of the first layer that they are made of.
 
 drawing = plot_hierarchy(model, image_shape=(8, 8))

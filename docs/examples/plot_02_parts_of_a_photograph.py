@@ -2,11 +2,13 @@
 Parts of a photograph
 =====================
 
-Color pictures: a feature is a small picture of shape (height, width, 3).
+If the data are color images, each feature is a small image of shape
+(height, width, 3).
 """
 
 # %%
-# Patches of 8 x 8 pixels of a photograph that comes with scikit-learn.
+# The data are patches of 8 x 8 pixels from a photograph that comes with
+# scikit-learn.
 
 import warnings
 
@@ -22,9 +24,9 @@ warnings.simplefilter("ignore", HierarchyWarning)  # the numbers below say the s
 model = DeepNMF(layer_sizes=(48, 8), tol=1e-3, random_state=0).fit(X)
 
 # %%
-# Colors, edges and spots below, their combinations above. Patches of a single color
-# need no other part, so that some features of the top layer are copies of one
-# below.
+# The first layer contains colors, edges and spots, and the second layer contains
+# their combinations. A patch of a single color needs only one part. Therefore some
+# features of the top layer are copies of a single feature below.
 
 copies = model.hierarchy_[1].copies
 print(

@@ -2,13 +2,14 @@
 Topics of texts
 ===============
 
-Texts that everybody has who has deepnmf: the documentation of SciPy's functions. A
-deep model of their words has topics on its first layer, and groups of topics above.
+The texts are the documentation of SciPy's functions, which is installed with
+deepnmf. A deep model of their words learns topics on its first layer, and groups of
+topics on the second one.
 """
 
 # %%
-# Each function or class is a text. The subpackage that it belongs to is its label,
-# which the model does not see.
+# The documentation of each function or class is one text. The label of a text is
+# its subpackage. The model does not use the labels.
 
 import importlib
 import inspect
@@ -26,7 +27,8 @@ for subpackage in subpackages:
 print(len(texts), "texts")
 
 # %%
-# Counts of words. Words of few texts and of most texts are left out.
+# The words in each text are counted. Words that occur in very few texts or in many
+# texts are left out.
 
 from sklearn.feature_extraction.text import CountVectorizer
 
@@ -38,7 +40,7 @@ words = vectorizer.get_feature_names_out()
 print(len(words), "words")
 
 # %%
-# Counts are fitted by the Kullback-Leibler loss. The matrix stays sparse.
+# The Kullback-Leibler loss is suited to counts. The matrix stays sparse.
 
 from deepnmf import DeepNMF
 
@@ -47,12 +49,12 @@ for layer in model.hierarchy_:
     print(f"{layer.size} features explain {layer.explained:.0%} of the deviance")
 
 # %%
-# The words that weigh most in each group of topics, and in the two topics that are
-# its largest part.
+# For each group of topics, print the words with the largest weights, and below them
+# the same for the two topics that have the largest shares of the group.
 
 
 def heaviest(feature, n):
-    """The n words that weigh most."""
+    """Return the n words with the largest weights."""
     return ", ".join(words[feature.argsort()[::-1][:n]])
 
 
@@ -65,9 +67,10 @@ for group, weights in zip(groups, model.factors_[1], strict=True):
         )
 
 # %%
-# A long text has large codes. Shares, codes times the sums of their features
-# divided by the total of the text, do not depend on its length. Their mean over the
-# texts of a subpackage shows that many groups belong to one or two of them.
+# A long text has large codes. Therefore each code is multiplied by the sum of its
+# feature, and divided by the total of these products for the text. The resulting
+# shares do not depend on the length of the text. Their means over the texts of each
+# subpackage show that many groups belong to one or two subpackages.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -94,6 +97,7 @@ figure.colorbar(picture, label="mean share")
 plt.show()
 
 # %%
-# ``deepnmf fit`` reads a folder of texts or a ``.jsonl`` file. With a network,
+# ``deepnmf fit`` reads a folder of texts or a ``.jsonl`` file. If you have an
+# internet connection, you can try the texts of
 # ``sklearn.datasets.fetch_20newsgroups(remove=("headers", "footers",
-# "quotes")).data`` are texts to try it with.
+# "quotes")).data``.

@@ -2,15 +2,15 @@
 Cells in an AnnData object
 ==========================
 
-Counts of genes in single cells: a deep model finds programs of genes, and the types
-of cells that use them together. The results are written to where single-cell tools
-look for them.
+The data are counts of genes in single cells. A deep model finds programs of genes,
+and types of cells, which combine several programs. The results are stored in the
+places in which single-cell tools expect them.
 """
 
 # %%
-# Six types of cells, and twelve programs of genes, of which every type uses a few.
-# The counts are Poisson variables around what the programs predict, and each cell
-# was sequenced to a depth of its own.
+# There are six types of cells and twelve programs of genes. Each type uses a few of
+# the programs. The counts have Poisson distributions, whose means are the sums of
+# the programs. The sequencing depth differs from cell to cell.
 
 import anndata
 import matplotlib.pyplot as plt
@@ -36,8 +36,8 @@ cells.layers["counts"] = cells.X.copy()
 print(cells)
 
 # %%
-# One line fits the model to the counts and stores what it has learned: codes in
-# ``obsm``, features in ``varm``, settings in ``uns``.
+# ``fit_anndata`` fits the model to the counts and stores the results: codes in
+# ``obsm``, features in ``varm``, and settings in ``uns``.
 
 model = deepnmf.DeepNMF((12, 6), beta_loss="kullback-leibler", random_state=0)
 deepnmf.fit_anndata(model, cells, layer="counts")
@@ -51,7 +51,7 @@ print(
 )
 
 # %%
-# The genes that weigh most in the first programs.
+# Print the genes with the largest weights in the first three programs.
 
 for number, program in enumerate(model.top_features(layer=0, n=5)[:3]):
     print(
@@ -69,8 +69,9 @@ for layer, name in enumerate(("programs", "types")):
     print(f"{name}: mean cosine with the true ones {cosine:.2f}")
 
 # %%
-# Shares of the features of the top layer in each cell, cells sorted by type. A cell
-# may have a second and a third type besides its strongest one.
+# The figure shows the shares of the features of the top layer in each cell. The
+# cells are sorted by type. A cell may have a second and a third type besides its
+# strongest one.
 
 shares = cells.obsm["X_deepnmf"] * model.components_.sum(axis=1)
 shares /= shares.sum(axis=1, keepdims=True)
@@ -83,6 +84,6 @@ axes.set(xlim=(0, len(order)), ylim=(0, 1), ylabel="share")
 plt.show()
 
 # %%
-# scanpy takes the codes by their name, ``sc.pp.neighbors(cells,
-# use_rep="X_deepnmf")``, and ``model.report("cells.html", cells, "type",
+# scanpy finds the codes by their name: ``sc.pp.neighbors(cells,
+# use_rep="X_deepnmf")``. ``model.report("cells.html", cells, "type",
 # layer="counts")`` writes a page with the genes of every program.

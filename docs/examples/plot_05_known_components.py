@@ -2,17 +2,17 @@
 Spectra and programs with known components
 ==========================================
 
-Often a part of the answer is known: the spectrum of a material, the program of a
-type of cells, what another data set has shown. ``fixed_components`` keeps such
-components as they are, and the others are learned around them.
+Often some of the components are known: the spectrum of a material, the program of a
+type of cells, or the components of another data set. ``fixed_components`` keeps
+such components unchanged, and the model learns the others.
 """
 
 # %%
 # A scene with one known material
 # -------------------------------
-# Pixels are mixtures of three spectra. Some of them are pure tree or pure water,
-# but soil is never more than 60 % of a pixel, so that the data do not show its
-# spectrum.
+# Pixels are mixtures of three spectra. Some pixels are pure tree or pure water, but
+# soil is never more than 60 % of a pixel. Therefore no pixel shows the spectrum of
+# soil alone.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -25,7 +25,7 @@ side, bands = 40, np.linspace(0.4, 2.5, 80)
 
 
 def bump(center, width):
-    """A smooth peak over the bands."""
+    """Return a smooth peak over the bands."""
     return np.exp(-0.5 * ((bands - center) / width) ** 2)
 
 
@@ -50,9 +50,9 @@ X = np.maximum(
 )
 
 # %%
-# Without help, NMF finds three spectra that explain the pixels as well, and are
-# others. With the spectrum of soil fixed, the other two are nearer to the truth.
-# The fixed one comes first, with the values that it was given.
+# Without this knowledge, NMF finds three other spectra that explain the pixels
+# equally well. If the spectrum of soil is fixed, the other two are closer to the
+# truth. The fixed component comes first, and keeps the values that were given.
 
 blind = NMF(3, random_state=0, tol=1e-6, max_iter=2000).fit(X)
 helped = NMF(3, random_state=0, tol=1e-6, max_iter=2000).fit(
@@ -62,14 +62,14 @@ print("kept to the bit:", np.array_equal(helped.components_[0], spectra[0]))
 
 
 def matched(components):
-    """The component that is nearest to each true spectrum."""
+    """Return the component that is closest to each true spectrum."""
     return normalize(components)[
         (normalize(spectra) @ normalize(components).T).argmax(axis=1)
     ]
 
 
 def angles(components):
-    """Degrees between each true spectrum and that component."""
+    """Return the angle in degrees between each true spectrum and that component."""
     return np.rad2deg(
         np.arccos(
             np.clip(np.sum(normalize(spectra) * matched(components), axis=1), -1, 1)
@@ -83,7 +83,8 @@ for name, model in (("nothing known", blind), ("soil fixed", helped)):
     )
 
 # %%
-# The spectra at a maximum of one, true ones dashed.
+# The figure shows the spectra, scaled to a maximum of one. The true spectra are
+# dashed.
 
 figure, panels = plt.subplots(
     1, 2, figsize=(8, 3), layout="constrained", sharey=True
@@ -102,10 +103,10 @@ panels[0].legend(loc="center right")
 plt.show()
 
 # %%
-# If the known spectrum is not exactly that of the scene, it should not be fixed. A
-# guide pulls a component towards it instead, and the data decide with it: the
-# larger ``guide_weight``, the nearer the component comes to its target, which is 7
-# degrees from the truth here.
+# If the known spectrum is not exactly that of the scene, it should not be fixed.
+# Use it as a guide instead: the component is then a compromise between the guide
+# and the data. With a larger ``guide_weight``, the component is closer to the
+# guide, which is 7 degrees from the truth here.
 
 measured = spectra[0] * (1 + 0.2 * np.sin(6 * bands))  # by another instrument
 for weight in (0.001, 0.01, 0.1, 1):
@@ -120,8 +121,9 @@ for weight in (0.001, 0.01, 0.1, 1):
 # %%
 # Cells with known programs
 # -------------------------
-# Programs are learned where cells are well known, and taken over to new cells in
-# one line. Two more programs are free to find what is new.
+# Programs are learned from a reference with well-known cells, and one argument
+# fixes them in the model of new cells. Two more programs are learned from the new
+# cells.
 
 n_genes = 300
 programs = rng.gamma(0.15, 1, (5, n_genes))
@@ -129,7 +131,7 @@ programs /= programs.sum(axis=1, keepdims=True)
 
 
 def cells(n, kinds):
-    """Counts of cells, each of them mostly of one kind, and their kinds."""
+    """Return the counts of cells, each mostly of one kind, and their kinds."""
     kind = rng.choice(kinds, n)
     mixture = (
         0.85 * np.eye(5)[kind]
@@ -146,9 +148,9 @@ model = NMF(5, beta_loss="kullback-leibler", random_state=0).fit(
 )
 
 # %%
-# Mean shares of the programs in each kind of cells: the first three are those of
-# the reference, and the two others have found the kinds that the reference did not
-# have.
+# The figure shows the mean shares of the programs in each kind of cells. The first
+# three programs are those of the reference, and the two others describe the kinds
+# of cells that are not in the reference.
 
 codes = normalize(model.transform(new), "l1")
 means = np.array([codes[kind == one].mean(axis=0) for one in range(5)])
@@ -164,5 +166,5 @@ figure.colorbar(picture, label="mean share")
 plt.show()
 
 # %%
-# ``python -m benchmarks.known_components`` does the same with a real scene and real
+# ``python -m benchmarks.known_components`` does the same for a real scene and real
 # cells, see :doc:`/benchmarks/known_components`.

@@ -3,12 +3,12 @@ Notes and chords of a recording
 ===============================
 
 The spectrum of a chord is the sum of the spectra of its notes, and a piece of music
-repeats its chords: a hierarchy that one can hear.
+repeats its chords. Notes and chords are a hierarchy of parts and wholes.
 """
 
 # %%
-# Forty seconds of music: three chords, in which each note has a strength of its
-# own. A note is a sum of decaying harmonics.
+# The piece consists of three chords and takes forty seconds. The strength of each
+# note is random each time it is played. A note is a sum of decaying harmonics.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -29,7 +29,7 @@ chords = {"C major": "CEG", "F major": "FAC", "G major": "GBD"}
 
 
 def tone(frequency, seconds):
-    """A decaying sound with five harmonics."""
+    """Return a decaying sound with five harmonics."""
     t = np.arange(int(seconds * rate)) / rate
     return sum(
         0.6**k * np.sin(2 * np.pi * k * frequency * t) for k in range(1, 6)
@@ -45,8 +45,8 @@ for i, chord in enumerate(piece):
         sound[start : start + len(played)] += played
 
 # %%
-# Magnitudes of short-time spectra: one row a frame, one column a frequency.
-# ``deepnmf fit`` makes the same of a ``.wav`` file.
+# The data are magnitudes of short-time spectra, with one row per frame and one
+# column per frequency. ``deepnmf fit`` computes such data from a ``.wav`` file.
 
 frequencies, times, spectrum = stft(sound, rate, nperseg=1024)
 X = np.abs(spectrum).T[:, frequencies < 2600]
@@ -54,8 +54,8 @@ frequencies = frequencies[frequencies < 2600]
 print(X.shape)
 
 # %%
-# Eight parts, one more than there are notes, for the onset of a note sounds like
-# none of them. Three wholes above.
+# The model has three wholes and eight parts. This is one part more than there are
+# notes, because the spectrum of an onset differs from those of all notes.
 
 from deepnmf import DeepNMF
 
@@ -72,8 +72,8 @@ for name, peak in zip(found, frequencies[parts.argmax(axis=1)], strict=True):
     print(f"{name}: strongest at {peak:.0f} Hz")
 
 # %%
-# What are the wholes made of? Each is a chord, and its row of the factor names the
-# notes.
+# What are the wholes made of? Each whole is a chord, and its row of the factor
+# contains the weights of the notes.
 
 figure, axes = plt.subplots(figsize=(6, 2.4), layout="constrained")
 recipe = model.factors_[1] / model.factors_[1].sum(axis=1, keepdims=True)
@@ -91,7 +91,7 @@ for i, row in enumerate(recipe):
     print(f"whole {i}:", " ".join(found[row > 0.1]))
 
 # %%
-# The spectra of the notes, and of the chords.
+# The next figure shows the spectra of the notes and of the chords.
 
 figure, panels = plt.subplots(
     2, 1, figsize=(8, 5), layout="constrained", sharex=True
@@ -105,7 +105,7 @@ panels[1].set_xlabel("frequency, Hz")
 plt.show()
 
 # %%
-# When each of them sounds, in the first six seconds.
+# The codes show when each note and each chord sounds in the first six seconds.
 
 figure, panels = plt.subplots(
     2, 1, figsize=(8, 4), layout="constrained", sharex=True, height_ratios=(8, 3)

@@ -2,15 +2,16 @@
 Missing ratings
 ===============
 
-Most people have rated few films. An absent rating is unknown, and not zero:
-``entry_weight="stored"`` fits the ratings that are there, and the model predicts
-the others.
+Most people have rated only a few films. A missing rating is unknown, not zero: with
+``entry_weight="stored"``, the model is fitted to the known ratings only, and
+predicts the others.
 """
 
 # %%
-# Five hundred people and a hundred films of four genres. A person likes some genres
-# more than others, and has rated one film in seven, more often such that they like.
-# A fifth of the ratings is left out for the test.
+# There are five hundred people and a hundred films of four genres. A person likes
+# some genres more than others, and has rated about one film in seven. Films that
+# the person likes are rated more often. A fifth of the ratings is left out of the
+# fit, for the test.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -31,7 +32,8 @@ ratings = sparse.csr_array(np.where(rated & ~test, stars, 0))
 print(f"{ratings.nnz} ratings to learn from, {test.sum()} to predict")
 
 # %%
-# The number of components is chosen by ratings that are hidden in turn.
+# The number of components is chosen by cross-validation over the ratings: some of
+# them are hidden in turn, and the model predicts them.
 
 selection = select_layers(
     NMF(alpha_W=0.01),
@@ -43,10 +45,10 @@ selection = select_layers(
 print("components:", selection.best_sizes_[0])
 
 # %%
-# Root mean square errors of the ratings that were left out, in stars. Rounding and
-# mood make ratings vary: the true tastes themselves are not better than the last
-# line. Where absent ratings are taken for zeros, the model learns which films were
-# rated instead of how.
+# These are the root mean square errors of the ratings that were left out, in stars.
+# Ratings are rounded and contain noise, so that even the true tastes do not predict
+# them exactly: the last line is their error. If missing ratings are treated as
+# zeros, the model learns which films were rated, instead of how they were rated.
 
 model = selection.best_estimator_
 predicted = np.clip(
@@ -64,9 +66,9 @@ for name, guess in guesses.items():
     print(f"{name:17} {np.sqrt(np.mean((guess - stars)[test] ** 2)):.2f}")
 
 # %%
-# The model has not seen genres. Yet the films of a genre have similar features: the
-# mean weight of each component over the films that belong mostly to one genre, as
-# shares.
+# The model does not know the genres, but films of one genre have similar weights.
+# The figure shows the mean share of each component in the films that belong mostly
+# to one genre.
 
 genre = belongs.argmax(axis=1)
 weights = model.components_ / model.components_.sum(axis=0)
@@ -79,8 +81,8 @@ figure.colorbar(picture, label="mean share")
 plt.show()
 
 # %%
-# What to watch next: the best predictions for one person among the films that they
-# have not rated.
+# The model can recommend films: these are the highest predictions for one person,
+# among the films that this person has not rated.
 
 person = likes[:, 2].argmax()  # likes horror most
 unrated = np.flatnonzero(~rated[person])

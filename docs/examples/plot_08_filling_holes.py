@@ -2,13 +2,14 @@
 Filling holes
 =============
 
-NaN is an entry that was not observed. The model learns from the others, and says
-what would stand there.
+NaN marks an entry that was not observed. The model learns from the other entries,
+and predicts the missing ones.
 """
 
 # %%
-# Half of the pixels are hidden. A picture then has some thirty numbers left for
-# sixteen codes: a little ``alpha_W`` keeps codes small that few pixels speak for.
+# Half of the pixels are hidden. The sixteen codes of an image are then computed
+# from about thirty pixels. A small ``alpha_W`` prevents large codes that only a few
+# pixels support.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -25,7 +26,7 @@ filled = np.where(hidden, model.inverse_transform(model.transform(seen)), X)
 
 
 def rms(guess):
-    """Root mean square error over the hidden pixels."""
+    """Return the root mean square error over the hidden pixels."""
     return np.sqrt(np.mean((guess - X)[hidden] ** 2))
 
 
@@ -33,7 +34,8 @@ means = np.broadcast_to(np.nanmean(np.where(hidden, np.nan, X), axis=0), X.shape
 print(f"error of column means {rms(means):.3f}, of the model {rms(filled):.3f}")
 
 # %%
-# As they were, as they were seen, and as they were filled.
+# The rows show the original images, the images with hidden pixels, and the images
+# whose hidden pixels were predicted.
 
 figure, rows = plt.subplots(3, 8, figsize=(8, 3), layout="constrained")
 for axes_row, pictures in zip(rows, (X, seen, filled), strict=True):

@@ -3,13 +3,14 @@ Hierarchies and their truth
 ===========================
 
 Does a deep model find the parts and the wholes that its data were made of? Measured
-data cannot tell, for their true features are not known. Here they are.
+data cannot answer this question, because their true features are not known. Here we
+use synthetic data, whose true features are known.
 """
 
 # %%
-# ``make_hierarchy`` makes images of wholes, and wholes of rectangular parts. In
-# each image the parts of a whole are stronger or weaker at random. A deep model
-# sees the images alone.
+# ``make_hierarchy`` combines rectangular parts to wholes, and wholes to images. In
+# each image, the parts of a whole are randomly stronger or weaker. The models are
+# fitted to the images only.
 
 import warnings
 
@@ -27,8 +28,8 @@ truth = make_hierarchy(
 )
 
 # %%
-# Two models of the true sizes, with default settings. Both explain most of the
-# data.
+# Fit two models with the true layer sizes and otherwise default settings. Both
+# explain most of the data.
 
 warnings.simplefilter(
     "ignore", HierarchyWarning
@@ -41,18 +42,18 @@ for model in models:
     print(f"{type(model).__name__}: {explained:.1%} explained by the top layer")
 
 # %%
-# Features come in no order. Each true feature is shown with the one that it is
-# matched with, so that the sum of the cosines is largest. The titles have their
-# mean.
+# The order of features is arbitrary. Each true feature is matched with one feature
+# of the model such that the sum of the cosines is largest. The titles contain the
+# mean cosine.
 
 
 def matched(found, true):
-    """The features found, in the order of the true ones."""
+    """Return the learned features in the order of the true ones."""
     return found[linear_sum_assignment(-true @ found.T)[1]]
 
 
 def draw(layer, n_shown, title):
-    """Draw true features in the first row, and those of the models below."""
+    """Draw the true features in the first row, and those of the models below."""
     true = truth.features[layer]
     panels = plt.figure(figsize=(8, 4), layout="constrained").subfigures(3, 1)
     named = [(f"planted {title}", true)]
@@ -77,14 +78,15 @@ def draw(layer, n_shown, title):
 draw(layer=0, n_shown=8, title="parts (8 of 24)")
 
 # %%
-# The parts are the difference: where only the top layer has to explain the data,
-# nothing keeps the layer below at the parts that vary on their own.
+# The models differ in the parts. In ``DeepNSNMF``, only the top layer has to
+# explain the data, and nothing makes the layer below learn the parts that vary
+# independently.
 
 draw(layer=1, n_shown=6, title="wholes")
 
 # %%
-# A whole that is found is still a whole only if it is made of the right parts. The
-# weights of the parts in each whole:
+# A model with the right wholes has found the hierarchy only if its wholes are made
+# of the right parts. The figure shows the weights of the parts in each whole.
 
 figure, axes = plt.subplots(1, 3, figsize=(8, 2.6), layout="constrained")
 factors = {"planted": truth.factors[1]}

@@ -2,12 +2,13 @@
 Choosing the layers
 ===================
 
-``select_layers`` finds how many features the data support, and how many layers:
-models predict entries that they have not seen. No labels are needed.
+``select_layers`` finds how many features and how many layers the data support. It
+compares how well models predict entries that were hidden during the fit. It needs
+no labels.
 """
 
 # %%
-# Images that are made of twelve parts, which four wholes combine. The search does
+# The images are made of four wholes, which combine twelve parts. The search does
 # not know these numbers.
 
 import matplotlib.pyplot as plt
@@ -20,10 +21,11 @@ selection = select_layers(DeepNMF(), planted.data, random_state=0)
 print("layer sizes:", selection.best_sizes_)
 
 # %%
-# The error at hidden entries falls up to the true size and rises above it. The gray
-# line is the stability of the features between two halves of the data, which is
-# highest at the true size. There is one panel for each search; in the last one, the
-# best size of a third layer is 1, so that there is none.
+# The error of the hidden entries decreases up to the true size and increases above
+# it. The gray line is the stability of the features: how similar they are if the
+# model is fitted to two halves of the data. It is highest at the true size. There
+# is one panel for each search. In the last panel, the best size of a third layer is
+# 1, so that no third layer is chosen.
 
 drawing = selection.plot()
 
@@ -37,8 +39,8 @@ for row in selection.table_:
         print(f"stability {row.stability:.2f} {mark}")
 
 # %%
-# ``best_estimator_`` is the model of these sizes, fitted to all data: its four
-# wholes, and eight of its twelve parts.
+# ``best_estimator_`` is the model with these sizes, fitted to all data. The figure
+# shows its four wholes, and eight of its twelve parts.
 
 model = selection.best_estimator_
 figure, rows = plt.subplots(2, 8, figsize=(8, 2.2), layout="constrained")
@@ -54,6 +56,6 @@ for axes_row, features, name in zip(
 plt.show()
 
 # %%
-# Measured data have no true sizes, and more samples show more features.
-# :doc:`/choosing_the_layers` says what the search can see and what it cannot, and
-# ``deepnmf choose data.csv`` is the same on the command line.
+# Measured data have no true sizes, and more samples support more features.
+# :doc:`/choosing_the_layers` explains what the search can find and what it cannot.
+# ``deepnmf choose data.csv`` runs the same search on the command line.

@@ -6,7 +6,8 @@ Which layer knows most?
 """
 
 # %%
-# Codes of each layer, and a linear classifier behind them.
+# The pipeline passes the codes of one layer to a linear classifier, and the grid
+# search compares the two layers.
 
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
@@ -28,8 +29,9 @@ for layer, score in enumerate(scores):
     print(f"layer {layer}: accuracy {score:.3f}")
 
 # %%
-# Forty parts say more about the digit than ten wholes, which leave out what varies
-# within a digit. The bars show the accuracy in each of the three folds.
+# The codes of forty parts predict the digit better than the codes of ten wholes,
+# which omit the variation within a digit. The bars show the accuracy in each of the
+# three folds.
 
 import matplotlib.pyplot as plt
 import numpy as np

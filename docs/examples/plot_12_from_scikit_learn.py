@@ -2,11 +2,11 @@
 From scikit-learn's NMF to ours
 ===============================
 
-Changing the import is all it takes. The error is the same or lower.
+You only have to change the import. The error is the same or lower.
 """
 
 # %%
-# The same call to both.
+# The calls of both are the same.
 
 import sklearn.decomposition
 from sklearn.datasets import load_digits
@@ -20,7 +20,7 @@ print(f"scikit-learn's error {theirs.reconstruction_err_:.2f}")
 print(f"ours                 {ours.reconstruction_err_:.2f}")
 
 # %%
-# The loss after each sweep.
+# The figure shows the loss after each sweep. A sweep is one iteration.
 
 import matplotlib.pyplot as plt
 

@@ -2,13 +2,13 @@
 Data on a dask cluster
 ======================
 
-The rows of a dask array are fitted where they are. Factors go to the workers, and
-sums over rows come back.
+The rows of a dask array stay on the workers during a fit. The factors are sent to
+the workers, and the workers return sums over their rows.
 """
 
 # %%
-# A cluster of two workers on this machine. For another one, ``Client("address")``
-# is all that changes.
+# Start a cluster of two workers on this machine. To use another cluster, you only
+# have to write ``Client("address")``.
 
 import dask.array as da
 import numpy as np
@@ -22,15 +22,15 @@ cluster = LocalCluster(
 client = Client(cluster)
 
 # %%
-# 20 000 rows in ten chunks, each of which is made on a worker. They never come
-# together.
+# The array has 20 000 rows in ten chunks. Each chunk is created on a worker, and
+# the fit never collects the chunks in one place.
 
 rng = np.random.default_rng(0)
 features = rng.gamma(0.3, 1, (8, 100))
 
 
 def chunk(block_info=None):
-    """Rows of one chunk: random codes times the features, and noise."""
+    """Return the rows of one chunk: random codes times the features, plus noise."""
     rng = np.random.default_rng(block_info[None]["chunk-location"][0])
     codes = rng.gamma(0.5, 1, (2000, 8))
     return codes @ features + 0.1 * rng.random((2000, 100))
@@ -42,7 +42,7 @@ X = da.map_blocks(
 print(X)
 
 # %%
-# The call is the same as for an array in memory. The model is the same up to the
+# The call is the same as for an array in memory. The models agree up to the
 # tolerance of the fit.
 
 model = NMF(8, random_state=0).fit(X)
@@ -51,15 +51,15 @@ print(f"explained on the cluster: {model.score(X):.4f}")
 print(f"explained in memory:      {local.score(X):.4f}")
 
 # %%
-# Codes are lazy: they are computed on the workers, when they are asked for, and can
-# be written chunk by chunk.
+# Codes are lazy: they are computed on the workers when they are needed, and can be
+# written chunk by chunk.
 
 codes = model.transform(X)
 print(codes)
 print("mean codes:", codes.mean(axis=0).compute().round(2))
 
 # %%
-# The features that were found, beside those that the data were made of.
+# The figure compares the learned features with those that the data were made of.
 
 import matplotlib.pyplot as plt
 from scipy.optimize import linear_sum_assignment
