@@ -22,9 +22,10 @@ from rich.progress import (
 from rich.table import Table
 
 from reproduction import EXPERIMENTS
+from reproduction.confirmation import confirm
 from reproduction.experiment import Data, Experiment, Plan, Results
 from reproduction.page_index import page_table
-from reproduction.pages import write_page
+from reproduction.pages import counted, write_page
 from reproduction.trials import OtherResultsError, TrialLog, run
 from reproduction.verdicts import write_verdicts
 
@@ -32,8 +33,9 @@ FOLDER = Path("docs/reproduction")
 
 
 class ExitCode(IntEnum):
-    """Exit codes, the same as those of the deepnmf command line."""
+    """Exit codes; those above 1 are the same as those of the deepnmf command line."""
 
+    OTHER_RESULTS = 1
     USAGE = 2
     UNREADABLE = 3
     UNWRITABLE = 5
@@ -79,6 +81,14 @@ def command(
         ),
     ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Number of parallel trials; by default one per core.")] = None,
+    confirm_trials: Annotated[
+        int | None,
+        typer.Option(
+            "--confirm",
+            min=1,
+            help="Run this number of trials of each page in --output again, compare them with the stored results, and exit.",
+        ),
+    ] = None,
     again: Annotated[bool, typer.Option(help="Discard existing results instead of resuming them.")] = False,
 ) -> None:
     """Run the experiments of the papers and write pages with the published numbers beside ours.
@@ -97,6 +107,9 @@ def command(
         return
     plan = Plan(repetitions, quick, protocol.value if protocol else None)
     chosen = _chosen(names or [], run_all, data)
+    if confirm_trials:
+        _confirm(chosen, output, data, confirm_trials, jobs)
+        return
     typer.echo(_estimate(chosen, output), err=True)
     for experiment in chosen:
         _reproduce(experiment, plan, data, output, jobs, again)
@@ -136,11 +149,10 @@ def _estimate(experiments: Sequence[Experiment], output: Path) -> str:
     """Return a message on the time that the existing results in the folder took."""
     paths = [output / f"{experiment.name}.csv" for experiment in experiments]
     known = [sum(Results.read_csv(path).column("trial_seconds")) for path in paths if path.exists()]
-    counted = f"{len(experiments)} experiment{'' if len(experiments) == 1 else 's'}"
     if not known:
-        return f"{counted}; there are no earlier results in {output} from which to estimate the time."
+        return f"{counted(experiments, 'experiment')}; there are no earlier results in {output} from which to estimate the time."
     minutes = f"{sum(known) / 60:.0f} minutes of one core"
-    return f"{counted}; for {len(known)} of them, computing the results in {output} took {minutes}."
+    return f"{counted(experiments, 'experiment')}; for {len(known)} of them, computing the results in {output} took {minutes}."
 
 
 def _print_list(experiments: Iterable[Experiment], data: Data) -> None:
@@ -174,6 +186,16 @@ def _reproduce(experiment: Experiment, plan: Plan, data: Data, output: Path, job
             ExitCode.UNWRITABLE,
         )
     typer.echo(path)
+
+
+def _confirm(experiments: Iterable[Experiment], output: Path, data: Data, n_trials: int, jobs: int | None) -> None:
+    holds = True
+    for experiment in (one for one in experiments if (output / f"{one.name}.md").exists()):
+        is_same, message = confirm(experiment, output, data, n_trials, jobs)
+        holds = holds and is_same
+        typer.echo(message)
+    if not holds:
+        raise typer.Exit(ExitCode.OTHER_RESULTS)
 
 
 def _command_line(experiment: Experiment, plan: Plan) -> str:

@@ -27,6 +27,7 @@ __all__ = [
     "Trial",
     "Value",
     "mean_and_deviation",
+    "rounded",
 ]
 
 Array = NDArray[Any]
@@ -104,7 +105,7 @@ class Results:
         with path.open("w", newline="") as file:
             writer = csv.DictWriter(file, names, lineterminator="\n")
             writer.writeheader()
-            writer.writerows({name: _rounded(value) for name, value in row.items()} for row in self.rows)
+            writer.writerows({name: rounded(value) for name, value in row.items()} for row in self.rows)
 
     @classmethod
     def read_csv(cls, path: Path) -> "Results":
@@ -128,7 +129,7 @@ def mean_and_deviation(values: Array, digits: int = 3, sign: str = "") -> str:
     return f"{found.mean():{sign}.{digits}f}{deviation}"
 
 
-def _rounded(value: Value) -> Value:
+def rounded(value: Value) -> Value:
     """Round numbers to five digits: one sample of a data set changes the fourth digit, and pages show at most four."""
     return float(f"{value:.{DIGITS}g}") if isinstance(value, float) else value
 

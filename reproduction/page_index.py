@@ -9,10 +9,11 @@ from pathlib import Path
 import deepnmf
 from reproduction.pages import run_git, table
 
-__all__ = ["named_commit", "page_table"]
+__all__ = ["command_of", "named_commit", "page_table"]
 
 COMMAND = re.compile(r"`(python [^`]+)`")
 COMMIT = re.compile(r"\bcommit ([0-9a-f]{7,40})\b", flags=re.IGNORECASE)
+CONFIRMED = re.compile(r"\bRun again at commit ([0-9a-f]{7,40})\b")
 
 
 def page_table(folders: Iterable[Path]) -> str:
@@ -23,8 +24,14 @@ def page_table(folders: Iterable[Path]) -> str:
 
 
 def _line(path: Path) -> list[str]:
-    command, commit = _first(COMMAND, path), named_commit(path)
-    return [str(path), command, commit, _changes_since(commit) if commit else ""]
+    commit, confirmed = named_commit(path), _first(CONFIRMED, path)
+    described = f"{commit}, confirmed at {confirmed}" if confirmed else commit
+    return [str(path), command_of(path), described, _changes_since(confirmed or commit) if commit else ""]
+
+
+def command_of(path: Path) -> str:
+    """Return the command that made a page, or an empty string if the page does not name it."""
+    return _first(COMMAND, path)
 
 
 def named_commit(path: Path) -> str:

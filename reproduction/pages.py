@@ -4,7 +4,7 @@ import os
 import platform
 import subprocess
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Sized
 from importlib import metadata
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import deepnmf
 from deepnmf import HierarchyWarning, __version__
 from reproduction.experiment import Data, Experiment, Plan, Results
 
-__all__ = ["made_by", "run_git", "source", "table", "write_page"]
+__all__ = ["commit", "counted", "made_by", "run_git", "source", "table", "write_page"]
 
 FOLDERS = (Path(deepnmf.__file__).parent, Path(__file__).parent)  # the numbers depend on the state of these folders
 CHANGED = " with changes"
@@ -32,6 +32,11 @@ def table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> str:
     """
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines)
+
+
+def counted(items: Sized, noun: str) -> str:
+    """Return the number of items with their noun, in the plural unless there is one."""
+    return f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"
 
 
 def machine() -> str:

@@ -18,7 +18,7 @@ from deepnmf import HierarchyWarning
 from reproduction.experiment import Data, Experiment, Plan, Results, Row, Trial, Value
 from reproduction.pages import source
 
-__all__ = ["OtherResultsError", "TrialLog", "run"]
+__all__ = ["OtherResultsError", "TrialLog", "in_parallel", "run"]
 
 OnTrial = Callable[[int, int], None]
 
@@ -86,7 +86,7 @@ def run(
     waiting = [index for index in range(len(trials)) if index not in done]
     report = on_trial or _no_report
     report(len(done), len(trials))
-    for index, rows in _in_parallel(experiment, [trials[i] for i in waiting], waiting, plan, data, jobs):
+    for index, rows in in_parallel(experiment, [trials[i] for i in waiting], waiting, plan, data, jobs):
         log.add(index, rows)
         done[index] = rows
         report(len(done), len(trials))
@@ -98,9 +98,10 @@ def _no_report(done: int, total: int) -> None:
     pass
 
 
-def _in_parallel(
+def in_parallel(
     experiment: Experiment, trials: Sequence[Trial], indices: Sequence[int], plan: Plan, data: Data, jobs: int | None
 ) -> Iterator[tuple[int, list[Row]]]:
+    """Run trials, and yield the index and the rows of each as soon as it ends."""
     calls = (delayed(_rows)(experiment, index, trial, plan, data) for index, trial in zip(indices, trials, strict=True))
     n_jobs = min(jobs or os.cpu_count() or 1, max(len(trials), 1))
     yield from Parallel(n_jobs=n_jobs, return_as="generator_unordered")(calls)

@@ -2,7 +2,9 @@ import json
 
 import pytest
 
+from reproduction.confirmation import confirm
 from reproduction.experiment import Data, Experiment, Plan, Results
+from reproduction.pages import write_page
 from reproduction.trials import OtherResultsError, TrialLog, run
 
 N_TRIALS = 6
@@ -126,3 +128,30 @@ def test_a_second_run_only_writes_the_page_again(reproduce, stand_ins, tmp_path)
     page = (tmp_path / "dnsnmf-cbcl.md").read_text()
     assert reproduce(*call).exit_code == 0
     assert (tmp_path / "dnsnmf-cbcl.md").read_text() == page
+
+
+@pytest.fixture
+def page(tmp_path, log):
+    """The folder of a page of squares."""
+    results = run(experiment(), Plan(), Data(), log, jobs=1)
+    write_page(experiment(), results, Data(), Plan(), tmp_path, "python -m reproduction squares")
+    return tmp_path
+
+
+def test_a_page_whose_trials_have_the_same_results_says_so_once(page):
+    for _ in range(2):
+        assert confirm(experiment(), page, Data(), 3, jobs=1)[0]
+    text = (page / "squares.md").read_text()
+    assert text.count("3 of 6 trials, with the same results.") == 1
+    assert text.endswith("6 rows\n")
+
+
+def test_a_page_with_other_results_does_not_say_that_it_holds(page):
+    def cubes(trial, data, plan):
+        yield {"square": trial["number"] ** 3}
+
+    confirm(experiment(), page, Data(), 3, jobs=1)
+    holds, message = confirm(experiment(cubes), page, Data(), N_TRIALS, jobs=1)
+    assert not holds
+    assert "4 rows of 6 trials differ" in message  # 0 and 1 have the same squares and cubes
+    assert "Run again" not in (page / "squares.md").read_text()
