@@ -15,7 +15,7 @@ from itertools import cycle
 import dask
 import dask.array as da
 import numpy as np
-from benchmarks.page import described, machine, table, versions
+from benchmarks.page import described, table, versions
 from benchmarks.speed.problems import low_rank
 from distributed import Client, LocalCluster, wait
 
@@ -149,7 +149,7 @@ def main():
     rows = [speed(shape) for shape in SHAPES]
     lines, difference = loss()
     print("# Workers of a cluster\n")
-    print(f"Made by `python -m benchmarks.cluster`. {machine()} {described()} {versions(['dask', 'distributed'])}.\n")
+    print(f"Made by `python -m benchmarks.cluster`. {described()} {versions(['dask', 'distributed'])}.\n")
     print(
         f"X is divided into {CHUNKS} chunks on the workers. The model is `NMF({RANK})`, on a `LocalCluster` with one thread per worker. The time of a sweep is the mean of {SWEEPS}\n"
         f"sweeps, including those that fetch the codes, and the best of {REPEATS} fits; fits with one and with two workers alternate. The caller and dask's\n"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from benchmarks.page import described, fitted, machine, spread, table
+from benchmarks.page import described, fitted, spread, table
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import TfidfTransformer
@@ -123,7 +123,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     print("# Counts: Kullback-Leibler or squared error\n")
-    print(f"Made by `python -m benchmarks.counts`. {machine()} {described()}\n")
+    print(f"Made by `python -m benchmarks.counts`. {described()}\n")
     print(
         "The tables show the NMI of k-means clusters (n_init 10) with the labels, as mean and standard deviation over five seeds. `NMF` has as many "
         "components as there are classes, and k-means as many clusters; all other settings are defaults. Nothing was tuned, and labels are "

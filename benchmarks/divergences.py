@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from benchmarks.divergence_peers import run_peers
-from benchmarks.page import described, machine, table
+from benchmarks.page import described, table
 from benchmarks.speed.timing import geometric_mean, in_seconds
 from scipy import sparse
 from scipy.signal import stft
@@ -229,7 +229,7 @@ def main() -> None:
     parser.add_argument("--deep", action="store_true", help="measure the cost of depth instead")
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
-    print(f"{machine()} {described()}\n", flush=True)
+    print(f"{described()}\n", flush=True)
     if options.deep:
         print(table(["", "seconds"], deep_costs()))
         return

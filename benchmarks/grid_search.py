@@ -5,7 +5,7 @@ The table is part of docs/reliability.md.
 
 import warnings
 
-from benchmarks.page import described, fitted, machine, named, table
+from benchmarks.page import described, fitted, named, table
 from benchmarks.speed.problems import pie
 from benchmarks.speed.timing import in_seconds
 from sklearn.exceptions import ConvergenceWarning
@@ -33,7 +33,7 @@ def rows():
 def main():
     """Print the table."""
     warnings.simplefilter("ignore", ConvergenceWarning)
-    print(f"{machine()} {described()}\n")
+    print(f"{described()}\n")
     print(table(["search over six fits of", "`n_jobs=1`", "`n_jobs=2`", "speedup"], rows()))
 
 

@@ -9,7 +9,7 @@ import warnings
 from functools import partial
 
 import numpy as np
-from benchmarks.page import described, fitted, machine, named, table
+from benchmarks.page import described, fitted, named, table
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.experimental import enable_iterative_imputer  # noqa: F401
@@ -132,7 +132,7 @@ def main():
     sparse_row = on_ratings()  # first, because the memory is the peak of the process so far
     X = load("pie_pose27").data / 255
     print("# Filling in what was hidden\n")
-    print(f"Made by `python -m benchmarks.holes`. {machine()} {described()}\n")
+    print(f"Made by `python -m benchmarks.holes`. {described()}\n")
     print(
         "The data are CMU PIE with pixels from 0 to 1, of which a share is hidden at random. The error is the root mean square error over the hidden "
         "pixels, which are filled in by `inverse_transform(transform(X))`. The number of 100 components was chosen by such errors. Settings are the defaults, except for scikit-learn's "

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from benchmarks.counts import tf_idf
 from benchmarks.hierarchy.problems import count_file
-from benchmarks.page import described, machine, named, table
+from benchmarks.page import described, named, table
 from benchmarks.speed.objective import loss
 from benchmarks.speed.problems import PROBLEMS, pie
 from scipy import sparse
@@ -118,7 +118,7 @@ def curve(X, W, H, n_sweeps, changes):
 
 
 if __name__ == "__main__":
-    print(f"{machine()} {described()}\n")
+    print(f"{described()}\n")
     shares_of_deep_models()
     ramps_of_shallow_models()
     plain_sweeps_of_texts()

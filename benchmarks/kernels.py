@@ -6,7 +6,7 @@ The tables are part of decisions 11 and 16.
 import time
 
 import numpy as np
-from benchmarks.page import described, machine, table
+from benchmarks.page import described, table
 from threadpoolctl import threadpool_limits
 
 from deepnmf.kernels import TWINS, descend_rows
@@ -57,7 +57,7 @@ def of_factors():
 
 def main():
     """Print the tables."""
-    print(f"{machine()} {described()}\n")
+    print(f"{described()}\n")
     print(table(["r", "dtype", "compiled, GF/s", "NumPy"], of_codes()))
     print()
     print(table(["r_1", "top", "formed, ms", "thin products"], of_factors()))

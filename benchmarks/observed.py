@@ -6,7 +6,7 @@ The table is part of decision 12.
 import time
 
 import numpy as np
-from benchmarks.page import described, machine, table
+from benchmarks.page import described, table
 from benchmarks.speed.timing import in_seconds
 from scipy import sparse
 
@@ -48,7 +48,7 @@ def compared(X, rank, share):
 def main():
     """Print the table."""
     X = load("pie_pose27").data / 255
-    print(f"{machine()} {described()}\n")
+    print(f"{described()}\n")
     rows = [compared(X, rank, share) for rank in (10, 40) for share in SHARES]
     print(table(["observed", "components", *SWEEPS, "speedup"], rows))
 

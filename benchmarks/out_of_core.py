@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from benchmarks.page import described, machine, table
+from benchmarks.page import described, table
 
 from deepnmf import NMF
 
@@ -106,7 +106,7 @@ def main():
         found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     bound = min(disk, memory)
     print("# A matrix larger than memory\n")
-    print(f"Made by `python -m benchmarks.out_of_core`. {machine()} {described()}\n")
+    print(f"Made by `python -m benchmarks.out_of_core`. {described()}\n")
     print(
         f"The file contains {options.samples} x {N_FEATURES} numbers in single precision ({size / 1e9:.0f} GB). `NMF({RANK})` is fitted to its "
         f"path, in a process whose data are limited to {LIMIT / 2**30:.1f} GB (RLIMIT_DATA; a larger allocation "

@@ -6,7 +6,6 @@ can be continued. At the end, `docs/benchmarks/NAME.md` is written from all save
 
 import argparse
 import json
-import subprocess
 import sys
 import warnings
 from abc import ABC, abstractmethod
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.page import described, machine
+from benchmarks.page import commit, described
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
@@ -124,7 +123,7 @@ class Benchmark:
         """Return the whole page."""
         by_part = {part: [one for one in records if one["part"] == part] for part in self.parts}
         sections = [self.section(part, of_part) for part, of_part in by_part.items() if of_part]
-        made = f"Made by `python -m benchmarks.{self.name}`, one part at a time. {machine()} {described()}"
+        made = f"Made by `python -m benchmarks.{self.name}`, one part at a time. {described()}"
         return "\n\n".join([f"# {self.title}", made, self.text, *sections]) + "\n"
 
     def kept(self, folder: Path = FOLDER) -> list[Record]:
@@ -166,12 +165,6 @@ class Benchmark:
                 f"unknown {', '.join(sorted(unknown))}; choose from {', '.join(self.parts[options.part].cases)}"
             )
         return options
-
-
-def commit() -> str:
-    """Return the commit that is checked out."""
-    found = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
-    return found.stdout.strip()
 
 
 def _listed(text: str) -> list[str]:

@@ -6,7 +6,7 @@ The table is part of decision 11.
 import time
 import warnings
 
-from benchmarks.page import described, machine, named, table
+from benchmarks.page import described, named, table
 from benchmarks.speed.problems import pie
 from benchmarks.speed.timing import in_seconds
 from sklearn.exceptions import ConvergenceWarning
@@ -42,7 +42,7 @@ def curve(model, X):
 def main():
     """Print the table."""
     warnings.simplefilter("ignore", ConvergenceWarning)
-    print(f"{machine()} {described()}\n")
+    print(f"{described()}\n")
     head = ["model", "sweeps per layer, at most", "fine-tuning begins", "loss then", "ends", "loss then", "sweeps"]
     print(table(head, rows()))
 

@@ -153,10 +153,10 @@ def main():
         return measured(options.reader, options.path)
     if shutil.disk_usage(tempfile.gettempdir()).free < ROOM:
         return print(f"There is not enough space for {ROOM / 1e9:.0f} GB in {tempfile.gettempdir()}.")
-    from benchmarks.page import described, machine, table, versions  # noqa: PLC0415 - for the same reason
+    from benchmarks.page import described, table, versions  # noqa: PLC0415 - for the same reason
 
     print("# Reading tables\n")
-    print(f"Made by `python -m benchmarks.reading`. {machine()} {described()}")
+    print(f"Made by `python -m benchmarks.reading`. {described()}")
     print(f"{versions(['pyarrow', 'polars', 'pandas'])}.\n")
     print(
         "A `.csv` file is read into one array, each time in a separate process. Seconds are the best of several runs, with the file in the "

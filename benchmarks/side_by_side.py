@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from benchmarks.page import described, machine, table
+from benchmarks.page import described, table
 from benchmarks.speed.problems import PROBLEMS, Problem
 from sklearn.datasets import load_digits
 
@@ -115,7 +115,7 @@ def main():
     if options.serve:
         serve()
         return
-    print(f"{machine()} {described()}\n")
+    print(f"{described()}\n")
     heads = ["best ms, other", "this", "this / other, in turn", "the same, time of all cores", "error / other's - 1"]
     print(table(["data", "dtype", *heads], of_fits(options.path, options.repeats, options.fits)))
 

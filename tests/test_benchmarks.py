@@ -5,21 +5,15 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from benchmarks.hierarchy.__main__ import BENCHMARK as HIERARCHY
+from benchmarks.page import described
+from benchmarks.selection.__main__ import BENCHMARK as SELECTION
+from benchmarks.selection.planted import planted
 
 import deepnmf
-
-parts = pytest.importorskip("benchmarks.parts", reason="benchmarks are not in the source distribution")
-
-from benchmarks.hierarchy.__main__ import BENCHMARK as HIERARCHY  # noqa: E402
-from benchmarks.selection.__main__ import BENCHMARK as SELECTION  # noqa: E402
-from benchmarks.selection.planted import planted  # noqa: E402
+from reproduction import pages
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-
-@pytest.fixture(autouse=True)
-def _no_repository(monkeypatch):
-    monkeypatch.setattr(parts, "commit", lambda: "abc1234")
 
 
 def quick(benchmark, part, name, *models, seeds=2):
@@ -93,3 +87,9 @@ def test_planted_noise_has_the_level_that_was_asked_for():
     X, weak = (planted((60, 40), 3, "gamma", "dense", delta, seed=0) for delta in (2.0, 1e6))
     values = np.linalg.svd(weak, compute_uv=False)
     assert values[2] / np.linalg.norm(X - weak, 2) == pytest.approx(2, rel=0.1)
+
+
+def test_pages_outside_of_git_name_no_commit(monkeypatch):
+    monkeypatch.setattr(pages, "run_git", lambda *arguments: "")
+    assert "ommit" not in described()
+    assert f"deepnmf {deepnmf.__version__}" in described()

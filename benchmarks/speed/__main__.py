@@ -8,7 +8,7 @@ from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 
-from benchmarks.page import described, machine
+from benchmarks.page import described
 from benchmarks.speed.options import Options
 from benchmarks.speed.problems import PROBLEMS
 from sklearn.exceptions import ConvergenceWarning
@@ -79,7 +79,7 @@ def main() -> None:
     for name in names:
         benchmark = import_module(f"benchmarks.speed.{name}")
         command = shlex.join(["python", "-m", "benchmarks.speed", name, *sys.argv[2:]])
-        made = f"Made by `{command}`. {machine()} {described()}"
+        made = f"Made by `{command}`. {described()}"
         path = options.folder / f"speed_{name}.md"
         path.write_text(f"# {benchmark.TITLE}\n\n{made}\n\n{benchmark.page(options)}\n")
         print(path)

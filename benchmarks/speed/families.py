@@ -11,8 +11,7 @@ import numpy as np
 import sklearn.decomposition
 from benchmarks.counts import log_normalized, tf_idf
 from benchmarks.hierarchy.problems import count_file, digits, image_file, samson, stored
-from benchmarks.page import table
-from benchmarks.parts import commit
+from benchmarks.page import commit, table
 from benchmarks.speed.objective import loss
 from benchmarks.speed.options import Options
 from benchmarks.speed.problems import Array, Matrix, Problem
