@@ -1,7 +1,7 @@
 """Benchmarks that are measured one part at a time: `python -m benchmarks.NAME PART`, from the root of the repository.
 
 Every result is saved in `docs/benchmarks/.NAME.jsonl` as soon as it is available, so that a part that was interrupted
-can be continued. At the end, `docs/benchmarks/NAME.md` is written from all saved results.
+can be continued. At the end, the sections of `docs/benchmarks/NAME.md` with saved results are written anew.
 """
 
 import argparse
@@ -119,10 +119,15 @@ class Benchmark:
         chosen = self.parts[part]
         return f"## {chosen.title}\n\n{chosen.text}\n\n{made}\n\n{chosen.rendered(records)}"
 
-    def page(self, records: Sequence[Record]) -> str:
-        """Return the whole page."""
-        by_part = {part: [one for one in records if one["part"] == part] for part in self.parts}
-        sections = [self.section(part, of_part) for part, of_part in by_part.items() if of_part]
+    def page(self, records: Sequence[Record], before: str = "") -> str:
+        """Return the whole page; parts without results keep their sections of the page before."""
+        kept = {section.partition("\n")[0]: f"## {section}" for section in before.rstrip().split("\n\n## ")[1:]}
+        sections = []
+        for name, part in self.parts.items():
+            if of_part := [one for one in records if one["part"] == name]:
+                sections.append(self.section(name, of_part))
+            elif part.title in kept:
+                sections.append(kept[part.title])
         made = f"Made by `python -m benchmarks.{self.name}`, one part at a time. {described()}"
         return "\n\n".join([f"# {self.title}", made, self.text, *sections]) + "\n"
 
@@ -145,7 +150,8 @@ class Benchmark:
             with (options.folder / f".{self.name}.jsonl").open("a") as lines:
                 lines.write(json.dumps(record) + "\n")
             print(record["case"], record["contender"], record["seed"], record["values"], file=sys.stderr, flush=True)
-        (options.folder / f"{self.name}.md").write_text(self.page(kept))
+        path = options.folder / f"{self.name}.md"
+        path.write_text(self.page(kept, before=path.read_text() if path.exists() else ""))
 
     def _options(self) -> argparse.Namespace:
         parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{self.name}", description=__doc__)

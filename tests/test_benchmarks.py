@@ -93,3 +93,12 @@ def test_pages_outside_of_git_name_no_commit(monkeypatch):
     monkeypatch.setattr(pages, "run_git", lambda *arguments: "")
     assert "ommit" not in described()
     assert f"deepnmf {deepnmf.__version__}" in described()
+
+
+def test_parts_that_are_not_measured_keep_their_sections():
+    stability = quick(HIERARCHY, "stability", "digits", "separate NMFs")
+    planted_part = quick(HIERARCHY, "planted", "variation 1", "MultilayerNMF")
+    both = HIERARCHY.page([*planted_part, *stability])
+    assert HIERARCHY.page(planted_part, before=both) == both
+    assert HIERARCHY.page(stability, before=both) == both
+    assert HIERARCHY.page(stability) != both
