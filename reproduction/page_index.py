@@ -24,9 +24,13 @@ def page_table(folders: Iterable[Path]) -> str:
 
 
 def _line(path: Path) -> list[str]:
-    commit, confirmed = named_commit(path), _first(CONFIRMED, path)
-    described = f"{commit}, confirmed at {confirmed}" if confirmed else commit
-    return [str(path), command_of(path), described, _changes_since(confirmed or commit) if commit else ""]
+    """Return one row; the code may have changed since the oldest commit of a part of the page."""
+    commits = dict.fromkeys(COMMIT.findall(path.read_text()))
+    confirmed = _first(CONFIRMED, path)
+    described = ", ".join(commits) + (f", confirmed at {confirmed}" if confirmed else "")
+    changes = [_changes_since(commit) for commit in ([confirmed] if confirmed else commits)]
+    changed = "unknown" if None in changes else str(max((n for n in changes if n is not None), default=""))
+    return [str(path), command_of(path), described, changed]
 
 
 def command_of(path: Path) -> str:
@@ -45,13 +49,16 @@ def _first(pattern: re.Pattern[str], path: Path) -> str:
 
 
 @cache
-def _changes_since(commit: str) -> str:
-    """Return the number of modules of the library whose code has changed; comments and docstrings do not count."""
+def _changes_since(commit: str) -> int | None:
+    """Return the number of modules of the library whose code has changed; comments and docstrings do not count.
+
+    The result is None if the commit is not in the history.
+    """
     library = Path(deepnmf.__file__).parent
     if not run_git(library, "rev-parse", "--verify", f"{commit}^{{commit}}"):
-        return "unknown"
+        return None
     names = run_git(library, "diff", "--name-only", "--relative", commit, "--", "*.py").splitlines()
-    return str(sum(_code_at(commit, library / name) != _code_of(library / name) for name in names))
+    return sum(_code_at(commit, library / name) != _code_of(library / name) for name in names)
 
 
 def _code_at(commit: str, path: Path) -> str:
