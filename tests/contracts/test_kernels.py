@@ -127,7 +127,7 @@ def whole_sweeps_arguments(rng, dtype):
     X, codes, plain, Z, ahead = (rng.random(shape) for shape in ((50, 18), (50, 5), (50, 5), (5, 18), (5, 18)))
     Z[2] = ahead[2] = 0
     penalties = 0.3, 0.2, 0.1, 0.05
-    problem = SmallProblem(X.astype(dtype), float(np.sum(X**2)), 1e-9, 0.0, 1e-30, 3, 2, *penalties)
+    problem = SmallProblem(X.astype(dtype), float(np.sum(X**2)), 1e-9, 0.0, 1e-30, 3, 2, False, *penalties)
     position = Position(
         codes=codes.astype(dtype),
         plain_codes=plain.astype(dtype),

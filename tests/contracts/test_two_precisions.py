@@ -6,9 +6,11 @@ from scipy import sparse
 
 from deepnmf import NMF, DeepNSNMF
 from deepnmf.engines import RowsInMemory, Workers
+from deepnmf.engines.blocks import block_of
 from deepnmf.engines.memory import WORTH_ROUNDING
 from deepnmf.objective import Chain, Objective
 from deepnmf.solvers.losses import FROBENIUS
+from deepnmf.solvers.statistics import block_statistics
 from deepnmf.solvers.steps import HALS
 from deepnmf.solvers.two_precisions import TwoPrecisions
 
@@ -92,3 +94,10 @@ def test_few_rows_in_single_precision_end_at_the_loss_of_double_precision(seed):
     model = NMF(3, tol=0, max_iter=1000, random_state=0)
     exact = model.fit(X).loss_curve_[-1]
     assert model.fit(X.astype(np.float32)).loss_curve_[-1] == pytest.approx(exact, rel=1e-6)
+
+
+def test_the_gram_matrix_of_codes_in_single_precision_has_the_digits_of_double_precision():
+    H = np.random.default_rng(0).random((5000, 3)).astype(np.float32)
+    _, gram, _ = block_statistics(block_of(np.ones((5000, 2), np.float32)), H)
+    exact = H.astype(np.float64)
+    np.testing.assert_allclose(gram, exact.T @ exact, rtol=1e-12)

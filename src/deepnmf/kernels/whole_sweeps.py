@@ -24,6 +24,7 @@ class SmallProblem(NamedTuple):
     negligible: float  # smaller diagonal entries of a Gram matrix, relative to the largest, count as zero
     most_codes_passes: int
     most_factor_passes: int
+    rounds_gram: bool  # whether HᵀH is computed in the precision of X instead of double precision
     codes_l1: float = 0.0  # the penalties are those of `deepnmf.objective.ElasticNet`
     codes_l2: float = 0.0
     factor_l1: float = 0.0
@@ -89,7 +90,8 @@ def _swept_plainly(problem: SmallProblem, position: Position) -> tuple[Array, Ar
     codes = np.maximum(plain + beta * (plain - position.plain_codes), 0)
     rows = X.astype(np.float64) if X.size < FEW_ENTRIES else X
     M = (codes.T.astype(rows.dtype) @ rows).astype(np.float64)
-    K = (codes.T.astype(rows.dtype) @ codes.astype(rows.dtype)).astype(np.float64)
+    exact = codes.astype(rows.dtype if problem.rounds_gram else np.float64)
+    K = (exact.T @ exact).astype(np.float64)
     gram, penalized_M = _without_negligible(K + problem.factor_l2 * ridge, negligible), M - problem.factor_l1
     columns, violation = descend_rows_plainly(departure.T, gram, penalized_M.T, n_factor_passes)
     Z = columns.T
@@ -195,7 +197,10 @@ def _swept(problem, position):
             value = plain[i, k] + step * (plain[i, k] - position.plain_codes[i, k])
             codes[i, k] = value if value > 0 else value * 0
             sum_of_codes += codes[i, k]
-    M, K = _products_exactly(codes, X) if X.itemsize < 8 and X.size < FEW_ENTRIES else _products(codes, X)
+    if X.itemsize < 8 and X.size < FEW_ENTRIES:
+        M, K = _products(codes.astype(np.float64), X.astype(np.float64), False)
+    else:
+        M, K = _products(codes, X, problem.rounds_gram)
     linear = M - problem.factor_l1 if problem.factor_l1 > 0 else M
     gram_of_codes = _padded(_with_ridge(K, problem.factor_l2), negligible)
     violation = descend_in_place(
@@ -214,16 +219,13 @@ def _swept(problem, position):
 
 
 @inlined_loop
-def _products(codes, X):
+def _products(codes, X, rounds_gram):
     """Return HᵀX and HᵀH."""
     across = np.ascontiguousarray(codes.T)
-    return (across @ X).astype(np.float64), (across @ codes).astype(np.float64)
-
-
-@inlined_loop
-def _products_exactly(codes, X):
-    """Return HᵀX and HᵀH, computed in double precision."""
-    return _products(codes.astype(np.float64), X.astype(np.float64))
+    M = (across @ X).astype(np.float64)
+    if rounds_gram:
+        return M, (across @ codes).astype(np.float64)
+    return M, across.astype(np.float64) @ codes.astype(np.float64)
 
 
 @inlined_loop

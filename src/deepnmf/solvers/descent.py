@@ -69,6 +69,7 @@ class CodesStep:
     solver: Solver
     n_inner: int
     beta: float
+    gram_dtype: type[np.floating[Any]]  # of HᵀH
 
     @np.errstate(over="ignore", invalid="ignore")  # a sweep that overflows is undone
     def __call__(self, X_b: Block, rows: tuple[Array, ...]) -> tuple[tuple[Array, ...], Sums]:
@@ -87,7 +88,7 @@ class CodesStep:
             ahead = extrapolated(H, rows[1], self.beta, nonnegative=True)
             new = (ahead, H)
             H = ahead
-        return new, (*block_statistics(X_b, H), np.array([moved.violation, size], np.float64))
+        return new, (*block_statistics(X_b, H, self.gram_dtype), np.array([moved.violation, size], np.float64))
 
 
 class Sweep(NamedTuple):
@@ -114,7 +115,7 @@ class ChainDescent(Descent[State]):
     engine: Engine
     objective: Objective
     solver: Solver
-    factor_dtype: type[np.floating[Any]] = np.float64  # the precision of steps on factors
+    factor_dtype: type[np.floating[Any]] = np.float64  # the precision of HᵀH and of steps on factors
     least_loss: float = 0.0  # smaller losses have too few accurate digits for further sweeps
     _spare: tuple[Array, ...] | None = field(default=None, init=False)  # row arrays that a sweep may write into
 
@@ -200,6 +201,7 @@ class ChainDescent(Descent[State]):
             solver=self.solver,
             n_inner=min(inner_steps(*D.shape), state.most_inner),
             beta=state.momentum.beta if state.plain_codes is not None else 0.0,
+            gram_dtype=self.factor_dtype,
         )
 
     def _rows(self, state: State) -> list[Array]:

@@ -58,7 +58,8 @@ class SmallDescent(ChainDescent):
         sqnorm, rounding = self.engine.sqnorm, ROUNDING[X.dtype]
         weights = [astuple(penalty) for penalty in self.objective.penalties if isinstance(penalty, ElasticNet)]
         sums = (float(sum(one)) for one in zip(*weights, strict=True))
-        problem = SmallProblem(X, sqnorm, rounding, self.least_loss, NEGLIGIBLE_NORM**2, *passes, *sums)
+        rounds_gram = self.factor_dtype != np.float64
+        problem = SmallProblem(X, sqnorm, rounding, self.least_loss, NEGLIGIBLE_NORM**2, *passes, rounds_gram, *sums)
         all_losses = np.empty(len(losses) + n_most)
         all_losses[: len(losses)] = losses
         position, n_sweeps, first = sweeps_at_once(problem, position_of(state), rule, all_losses, len(losses), first)

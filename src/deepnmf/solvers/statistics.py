@@ -6,6 +6,7 @@ D contains the weights of rows, if there are any.
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from deepnmf.arrays import Array
 from deepnmf.engines import Block, Engine, Sums
@@ -26,10 +27,14 @@ def coupled_statistics(engine: Engine, codes: Array, graphs: Graphs) -> Statisti
     return Statistics(M, K, code_sums, engine.sqnorm, graphs.joint(joint))
 
 
-def block_statistics(X_b: Block, H: Array) -> Sums:
-    """Return HᵀDX, HᵀDH and HᵀD1 of one block of rows."""
-    weighed = X_b.weighed(H)
-    return weighed.T @ X_b, weighed.T @ H, weighed.sum(axis=0, dtype=np.float64)
+def block_statistics(X_b: Block, H: Array, gram_dtype: DTypeLike = np.float64) -> Sums:
+    """Return HᵀDX, HᵀDH and HᵀD1 of one block of rows.
+
+    HᵀDH has few entries, whose rounding errors do not cancel out in the loss. It is computed in double precision, or
+    in another precision if the loss may have larger errors.
+    """
+    weighed, exact = X_b.weighed(H), H.astype(gram_dtype, copy=False)
+    return weighed.T @ X_b, X_b.weighed(exact).T @ exact, weighed.sum(axis=0, dtype=np.float64)
 
 
 @dataclass(frozen=True)
