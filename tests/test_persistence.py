@@ -119,3 +119,11 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
         NMF(4, random_state=0).fit(data()).save(path)
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["model"]
+
+
+def test_a_model_that_cannot_be_saved_says_which_folder_is_missing(tmp_path):
+    model = NMF(2, random_state=0).fit(data())
+    with pytest.raises(FileNotFoundError, match=r"path is .*, but there is no folder '.*missing': expected an"):
+        model.save(tmp_path / "missing" / "model.safetensors")
+    with pytest.raises(IsADirectoryError, match=r"path is .*, which is a folder"):
+        model.save(tmp_path)

@@ -92,6 +92,7 @@ def plain(value: object) -> object:
 
 def write(path: str | os.PathLike[str], description: str, tensors: dict[str, Array]) -> None:
     """Write the file completely or not at all."""
+    check_destination(path)
     from safetensors.numpy import save  # noqa: PLC0415 - loaded when used
 
     payload = save(tensors, metadata={DESCRIPTION: description, DIGEST: ZEROS.decode()})
@@ -103,6 +104,18 @@ def write(path: str | os.PathLike[str], description: str, tensors: dict[str, Arr
     digest = sha256(payload).hexdigest().encode()
     view = memoryview(payload)
     replace_file(Path(os.path.realpath(path)), (view[:place], digest, view[place + len(digest) :]))
+
+
+def check_destination(path: str | os.PathLike[str]) -> None:
+    """Raise an error if the file cannot be written, before anything is computed."""
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(f"path is {os.fspath(path)!r}, which is a folder: expected the name of a file.")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(
+            f"path is {os.fspath(path)!r}, but there is no folder {os.fspath(target.parent)!r}: "
+            "expected an existing folder."
+        )
 
 
 def replace_file(target: Path, parts: tuple[bytes | memoryview, ...]) -> None:

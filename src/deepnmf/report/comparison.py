@@ -10,11 +10,12 @@ import numpy as np
 from deepnmf.arrays import Matrix
 from deepnmf.models.factorization import Factorization
 from deepnmf.models.hierarchy import HEADINGS, cells
+from deepnmf.persistence import check_destination
 from deepnmf.plotting.image_shapes import ImageShape
 from deepnmf.plotting.sample_groups import ClassNames
 from deepnmf.report.display import Display
 from deepnmf.report.display_choice import ShownAs
-from deepnmf.report.document import Report, check_destination
+from deepnmf.report.document import Report
 from deepnmf.report.evaluation import Evaluation, check_model
 from deepnmf.report.findings import layer_noun, percent
 from deepnmf.report.html_file import rendered, settings, versions

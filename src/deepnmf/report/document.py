@@ -4,7 +4,7 @@ import html
 import os
 from pathlib import Path
 
-from deepnmf.persistence import replace_file
+from deepnmf.persistence import check_destination, replace_file
 
 LARGEST_INLINE = 2_000_000  # bytes; a larger page would make the notebook slow
 FRAME_HEIGHT = 760  # pixels
@@ -68,15 +68,3 @@ class Report:
             return f"<p>The report has {self._megabytes}, which is too large for a notebook: use its method save.</p>"
         name = html.escape(os.fspath(self.path))
         return f'<p><a href="{name}" target="_blank" rel="noopener">{name}</a> ({self._megabytes})</p>'
-
-
-def check_destination(path: str | os.PathLike[str]) -> None:
-    """Raise an error if the file cannot be written, before anything is computed."""
-    target = Path(path)
-    if target.is_dir():
-        raise IsADirectoryError(f"path is {os.fspath(path)!r}, which is a folder: expected the name of a file.")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(
-            f"path is {os.fspath(path)!r}, but there is no folder {os.fspath(target.parent)!r}: "
-            "expected an existing folder."
-        )

@@ -12,10 +12,11 @@ import numpy as np
 from deepnmf.arrays import Matrix
 from deepnmf.models.factorization import Factorization
 from deepnmf.models.hierarchy import HEADINGS, STOP_REASONS, cells
+from deepnmf.persistence import check_destination
 from deepnmf.plotting.image_shapes import ImageShape, is_positive_integer
 from deepnmf.plotting.sample_groups import ClassNames
 from deepnmf.report.display_choice import ShownAs, check_names
-from deepnmf.report.document import Report, check_destination
+from deepnmf.report.document import Report
 from deepnmf.report.evaluation import Evaluation, check_model
 from deepnmf.report.figures import pack_loss, pack_profiles
 from deepnmf.report.findings import findings, layer_noun
