@@ -23,7 +23,7 @@ from rich.table import Table
 
 from reproduction import EXPERIMENTS
 from reproduction.confirmation import confirm
-from reproduction.experiment import Data, Experiment, Plan, Results
+from reproduction.experiment import Data, Experiment, Plan, Results, results_path
 from reproduction.page_index import page_table
 from reproduction.pages import counted, write_page
 from reproduction.trials import OtherResultsError, TrialLog, run
@@ -147,7 +147,7 @@ def _missing(experiment: Experiment, data: Data) -> str:
 
 def _estimate(experiments: Sequence[Experiment], output: Path) -> str:
     """Return a message on the time that the existing results in the folder took."""
-    paths = [output / f"{experiment.name}.csv" for experiment in experiments]
+    paths = [results_path(output, experiment.name) for experiment in experiments]
     known = [sum(Results.read_csv(path).column("trial_seconds")) for path in paths if path.exists()]
     if not known:
         return f"{counted(experiments, 'experiment')}; there are no earlier results in {output} from which to estimate the time."

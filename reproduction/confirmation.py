@@ -4,7 +4,6 @@ A complete run of all experiments takes hours. Seeds are fixed, so a trial whose
 results, and a change of the source that affects a page most probably changes some of its trials.
 """
 
-import csv
 import re
 import shlex
 from collections.abc import Mapping
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from reproduction.experiment import Data, Experiment, Plan, Results, Row, rounded
+from reproduction.experiment import Data, Experiment, Plan, Results, Row, results_path, rounded, written_rows
 from reproduction.page_index import command_of
 from reproduction.pages import commit, counted
 from reproduction.trials import in_parallel
@@ -33,7 +32,7 @@ def confirm(experiment: Experiment, folder: Path, data: Data, n_trials: int, job
     plan = plan_of(command_of(page))
     trials = experiment.trials(plan)
     indices = np.unique(np.linspace(0, len(trials) - 1, n_trials).astype(int)).tolist()
-    stored = _stored_rows(folder / f"{experiment.name}.csv")
+    stored = set(map(_compared, written_rows(results_path(folder, experiment.name))))
     other = [
         row
         for _, rows in in_parallel(experiment, [trials[index] for index in indices], indices, plan, data, jobs)
@@ -65,11 +64,6 @@ def plan_of(command: str) -> Plan:
     values = {word: value for word, value in pairwise(words) if word.startswith("--")}
     repetitions, protocol = values.get("--repetitions"), values.get("--protocol")
     return Plan(int(repetitions) if repetitions else None, "--quick" in words, protocol)  # type: ignore[arg-type]
-
-
-def _stored_rows(path: Path) -> set[frozenset[tuple[str, str]]]:
-    with path.open(newline="") as file:
-        return {_compared(row) for row in csv.DictReader(file)}
 
 
 def _written(row: Row) -> dict[str, str]:

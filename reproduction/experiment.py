@@ -2,9 +2,11 @@
 
 import contextlib
 import csv
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import gzip
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
@@ -27,7 +29,9 @@ __all__ = [
     "Trial",
     "Value",
     "mean_and_deviation",
+    "results_path",
     "rounded",
+    "written_rows",
 ]
 
 Array = NDArray[Any]
@@ -100,9 +104,12 @@ class Results:
         )
 
     def write_csv(self, path: Path) -> None:
-        """Write all rows as CSV, with a column for every name that occurs, and numbers rounded to five digits."""
+        """Write all rows as compressed CSV, with a column for every name that occurs, and numbers of five digits.
+
+        The same rows give the same bytes.
+        """
         names = list(dict.fromkeys(name for row in self.rows for name in row))
-        with path.open("w", newline="") as file:
+        with gzip.GzipFile(path, "wb", mtime=0) as packed, TextIOWrapper(packed, "utf-8", newline="") as file:
             writer = csv.DictWriter(file, names, lineterminator="\n")
             writer.writeheader()
             writer.writerows({name: rounded(value) for name, value in row.items()} for row in self.rows)
@@ -110,8 +117,19 @@ class Results:
     @classmethod
     def read_csv(cls, path: Path) -> "Results":
         """Return the rows of a file that `write_csv` wrote."""
-        with path.open(newline="") as file:
-            return cls([{name: _parsed(cell) for name, cell in row.items() if cell} for row in csv.DictReader(file)])
+        cells = ({name: cell for name, cell in row.items() if cell} for row in written_rows(path))
+        return cls([{name: _parsed(cell) for name, cell in row.items()} for row in cells])
+
+
+def results_path(folder: Path, name: str) -> Path:
+    """Return the file with the results of an experiment."""
+    return folder / f"{name}.csv.gz"
+
+
+def written_rows(path: Path) -> Iterator[dict[str, str]]:
+    """Yield the rows of a file that `Results.write_csv` wrote, as text."""
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+        yield from csv.DictReader(file)
 
 
 def mean_and_deviation(values: Array, digits: int = 3, sign: str = "") -> str:

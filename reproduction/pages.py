@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import deepnmf
 from deepnmf import HierarchyWarning, __version__
-from reproduction.experiment import Data, Experiment, Plan, Results
+from reproduction.experiment import Data, Experiment, Plan, Results, results_path
 
 __all__ = ["commit", "counted", "made_by", "run_git", "source", "table", "write_page"]
 
@@ -92,16 +92,17 @@ def run_git(folder: Path, *arguments: str) -> str:
 def write_page(experiment: Experiment, results: Results, data: Data, plan: Plan, folder: Path, command: str) -> Path:
     """Write the rows, pictures and page to a folder, and return the path of the page."""
     folder.mkdir(parents=True, exist_ok=True)
-    results.write_csv(folder / f"{experiment.name}.csv")
+    path = results_path(folder, experiment.name)
+    results.write_csv(path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", HierarchyWarning)
         pictures = experiment.draw(results, data, plan, folder)
     seconds = sum(results.column("trial_seconds"))
-    made = f"{made_by(command)} {seconds:.0f} s of one core. [Every trial]({experiment.name}.csv)."
-    path = folder / f"{experiment.name}.md"
-    path.write_text("\n\n".join([f"# {experiment.title}", made, experiment.page(results), *pictures]) + "\n")
-    return path
+    made = f"{made_by(command)} {seconds:.0f} s of one core. [Every trial]({path.name})."
+    page = folder / f"{experiment.name}.md"
+    page.write_text("\n\n".join([f"# {experiment.title}", made, experiment.page(results), *pictures]) + "\n")
+    return page
 
 
 def made_by(command: str) -> str:

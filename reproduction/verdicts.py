@@ -8,7 +8,7 @@ from typing import get_args
 import numpy as np
 
 from reproduction.comparisons import Comparison, Grid, Verdict
-from reproduction.experiment import Experiment, Results, mean_and_deviation
+from reproduction.experiment import Experiment, Results, mean_and_deviation, results_path
 from reproduction.page_index import named_commit
 from reproduction.pages import made_by, table
 
@@ -30,7 +30,7 @@ def write_verdicts(experiments: Iterable[Experiment], folder: Path) -> Path:
     found = {
         experiment.name: (experiment.title, _measured(experiment, path))
         for experiment in experiments
-        if (path := folder / f"{experiment.name}.csv").exists()
+        if (path := results_path(folder, experiment.name)).exists()
     }
     tables = {name: pair for name, pair in found.items() if pair[1]}
     parts = ["# The papers' numbers and ours", made_by("python -m reproduction --verdicts"), INTRODUCTION]

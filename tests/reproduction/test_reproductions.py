@@ -1,18 +1,12 @@
-import csv
 import re
 
 import pytest
 
 from reproduction import EXPERIMENTS
-from reproduction.experiment import Results
+from reproduction.experiment import Results, results_path, written_rows
 from reproduction.trials import TrialLog
 
 OTHER = {"paper": "blind", "blind": "paper"}
-
-
-def rows_of(path):
-    with path.open() as file:
-        return list(csv.DictReader(file))
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
@@ -22,7 +16,7 @@ def test_every_reproduction_runs_at_its_smallest_size(reproduce, name, stand_ins
     page = (tmp_path / f"{name}.md").read_text()
     assert page.startswith(f"# {EXPERIMENTS[name].title}\n\nMade by `python -m reproduction {name} --quick`")
     assert not re.search(r"\bnan\b", page)
-    assert rows_of(tmp_path / f"{name}.csv")
+    assert list(written_rows(results_path(tmp_path, name)))
     for picture in re.findall(r"!\[[^]]+\]\(([^)]+)\)", page):
         assert (tmp_path / picture).stat().st_size > 0
     assert_each_protocol_has_its_page(name, TrialLog(tmp_path / f".{name}.jsonl"))
@@ -41,7 +35,7 @@ def assert_each_protocol_has_its_page(name, log):
 def test_the_blind_protocol_tries_the_default_settings_only(reproduce, name, stand_ins, tmp_path):
     call = [name, "--quick", "--protocol", "blind", "--data-home", stand_ins, "--output", tmp_path, "--jobs", 1]
     assert reproduce(*call).exit_code == 0
-    rows = rows_of(tmp_path / f"{name}.csv")
+    rows = list(written_rows(results_path(tmp_path, name)))
     assert {row["default"] for row in rows} == {"1"}
     assert not [column for column in rows[0] if column.startswith("paper_")]
     assert f"`python -m reproduction {name} --protocol blind --quick`" in (tmp_path / f"{name}.md").read_text()

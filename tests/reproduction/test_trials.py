@@ -1,3 +1,4 @@
+import gzip
 import json
 
 import pytest
@@ -77,10 +78,13 @@ def test_progress_counts_trials(log):
 
 def test_results_with_different_measures_make_one_csv_of_rounded_numbers_that_can_be_read_back(tmp_path):
     Results([{"k": 2, "accuracy": 2 / 3}, {"k": 3, "nmi": 0.25, "setting": "θ = (0, 1)"}]).write_csv(
-        tmp_path / "all.csv"
+        tmp_path / "all.csv.gz"
     )
-    assert (tmp_path / "all.csv").read_text() == 'k,accuracy,nmi,setting\n2,0.66667,,\n3,,0.25,"θ = (0, 1)"\n'
-    read = Results.read_csv(tmp_path / "all.csv")
+    assert (
+        gzip.decompress((tmp_path / "all.csv.gz").read_bytes()).decode()
+        == 'k,accuracy,nmi,setting\n2,0.66667,,\n3,,0.25,"θ = (0, 1)"\n'
+    )
+    read = Results.read_csv(tmp_path / "all.csv.gz")
     assert read.rows == [{"k": 2, "accuracy": 0.66667}, {"k": 3, "nmi": 0.25, "setting": "θ = (0, 1)"}]
 
 

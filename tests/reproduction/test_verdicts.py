@@ -2,7 +2,7 @@ import pytest
 
 from reproduction import EXPERIMENTS
 from reproduction.comparisons import Comparison
-from reproduction.experiment import Results
+from reproduction.experiment import Results, results_path
 from reproduction.page_index import page_table
 from reproduction.sdnmf_pie import PUBLISHED
 from reproduction.verdicts import write_verdicts
@@ -33,7 +33,7 @@ def table_iii(added):
 
 
 def test_no_row_is_won_by_settings_that_were_added_after_seeing_results(tmp_path):
-    Results(list(table_iii(added=0.1))).write_csv(tmp_path / "sdnmf-pie.csv")
+    Results(list(table_iii(added=0.1))).write_csv(results_path(tmp_path, "sdnmf-pie"))
     page = write_verdicts(EXPERIMENTS.values(), tmp_path).read_text()
     assert "| [sdnmf-pie](sdnmf-pie.md) | 63 | 42 | 0 | 21 | 63 | 42 |" in page
     assert page.count("**below**: ") == 21
