@@ -117,8 +117,7 @@ class Results:
     @classmethod
     def read_csv(cls, path: Path) -> "Results":
         """Return the rows of a file that `write_csv` wrote."""
-        cells = ({name: cell for name, cell in row.items() if cell} for row in written_rows(path))
-        return cls([{name: _parsed(cell) for name, cell in row.items()} for row in cells])
+        return cls([{name: _parsed(cell) for name, cell in row.items() if cell} for row in written_rows(path)])
 
 
 def results_path(folder: Path, name: str) -> Path:

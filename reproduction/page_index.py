@@ -25,8 +25,8 @@ def page_table(folders: Iterable[Path]) -> str:
 
 def _line(path: Path) -> list[str]:
     """Return one row; the code may have changed since the oldest commit of a part of the page."""
-    commits = dict.fromkeys(COMMIT.findall(path.read_text()))
     confirmed = _first(CONFIRMED, path)
+    commits = dict.fromkeys(COMMIT.findall(CONFIRMED.sub("", path.read_text())))
     described = ", ".join(commits) + (f", confirmed at {confirmed}" if confirmed else "")
     changes = [_changes_since(commit) for commit in ([confirmed] if confirmed else commits)]
     changed = "unknown" if None in changes else str(max((n for n in changes if n is not None), default=""))

@@ -8,6 +8,7 @@ from deepnmf import NMF, DeepNSNMF
 from deepnmf.engines import RowsInMemory, Workers
 from deepnmf.engines.blocks import block_of
 from deepnmf.engines.memory import WORTH_ROUNDING
+from deepnmf.kernels.whole_sweeps import _products
 from deepnmf.objective import Chain, Objective
 from deepnmf.solvers.losses import FROBENIUS
 from deepnmf.solvers.statistics import block_statistics
@@ -98,6 +99,6 @@ def test_few_rows_in_single_precision_end_at_the_loss_of_double_precision(seed):
 
 def test_the_gram_matrix_of_codes_in_single_precision_has_the_digits_of_double_precision():
     H = np.random.default_rng(0).random((5000, 3)).astype(np.float32)
-    _, gram, _ = block_statistics(block_of(np.ones((5000, 2), np.float32)), H)
-    exact = H.astype(np.float64)
-    np.testing.assert_allclose(gram, exact.T @ exact, rtol=1e-12)
+    X, exact = np.ones((5000, 2), np.float32), H.astype(np.float64)
+    for gram in (block_statistics(block_of(X), H)[1], _products(H, X, False)[1]):
+        np.testing.assert_allclose(gram, exact.T @ exact, rtol=1e-12)

@@ -59,6 +59,8 @@ def test_pages_are_listed_with_their_commands_and_commits(tmp_path):
         "# Speed\n\nMade by `python -m benchmarks.speed`. Commit abcdef0, deepnmf 0.1.0.\n"
     )
     (tmp_path / "about.md").write_text("# About\n")
-    *_, about, speed = page_table([tmp_path]).splitlines()
+    (tmp_path / "parts.md").write_text("Commit abcdef0.\n\nRun again at commit 1234567: 3 trials.\n\nCommit abcdef1.\n")
+    *_, about, parts, speed = page_table([tmp_path]).splitlines()
+    assert parts.endswith("parts.md |  | abcdef0, abcdef1, confirmed at 1234567 | unknown |")
     assert about.endswith("about.md |  |  |  |")
     assert speed.endswith("speed.md | python -m benchmarks.speed | abcdef0 | unknown |")
