@@ -58,7 +58,7 @@ def _published_settings(
 
 # ---------------------------------------------------------------------------------------------------- Fig. 8 and 10
 
-SWEEPS, REPETITIONS = 60, 3
+SWEEPS, REPETITIONS = 60, 5
 INPUTS = {"pixels": (*BASELINES, *MODELS, "DeepNMF"), "IGO": (*BASELINES, *MIXED)}
 
 
@@ -72,11 +72,11 @@ def _input(name: str, data: Data) -> tuple[Array, Array]:
 
 
 def _pie_trials(plan: Plan) -> list[Trial]:
+    """Return all trials; those with the same first layer follow each other."""
     return [
         {"input": name, "model": model, "k": k, "repetition": repetition}
-        for name, models in INPUTS.items()
-        for model in (INPUTS["IGO"] if plan.quick else models)
-        for k, repetition in product(plan.some(COMPONENTS), plan.repeats(REPETITIONS))
+        for repetition, (name, models) in product(plan.repeats(REPETITIONS), INPUTS.items())
+        for model, k in product(INPUTS["IGO"] if plan.quick else models, plan.some(COMPONENTS))
     ]
 
 

@@ -228,7 +228,7 @@ class Experiment:
     `run(trial, data, plan)` yields one or more rows of measures; it must depend on nothing else, so that trials can run
     in any order and process. `page(results)` returns the body of the page. `draw(results, data, plan, folder)` writes
     pictures and returns the lines of Markdown that show them. `compared(results)` yields every published number beside
-    ours, if there are any.
+    ours, if there are any. `timed` says that seconds are among the measures, so that every fit must do all of its work.
     """
 
     name: str
@@ -239,3 +239,4 @@ class Experiment:
     page: Callable[[Results], str]
     draw: Drawing = field(default=_nothing)
     compared: Callable[[Results], Iterable[Comparison]] = field(default=_no_numbers)
+    timed: bool = False

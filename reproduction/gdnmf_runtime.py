@@ -112,5 +112,6 @@ EXPERIMENTS = (
         trials=_trials,
         run=_run,
         page=_page,
+        timed=True,
     ),
 )

@@ -187,6 +187,7 @@ def _experiment(name: str, title: str, setting: Setting) -> Experiment:
         page=partial(network_page, name),
         draw=partial(_draw, setting, name),
         compared=partial(compared_purity, name),
+        timed=True,
     )
 
 

@@ -39,7 +39,7 @@ def _orl_trials(plan: Plan) -> list[Trial]:
     second = [(model, k1, k2) for k2 in plan.some(TOP_SIZES) for model, k1 in FIGURE_2.items()]
     return [
         {"model": model, "k1": k1, "k2": k2, "repetition": repetition}
-        for (model, k1, k2), repetition in product(dict.fromkeys(first + second), plan.repeats(EXPERIMENTS_ON_ORL))
+        for repetition, (model, k1, k2) in product(plan.repeats(EXPERIMENTS_ON_ORL), dict.fromkeys(first + second))
     ]
 
 

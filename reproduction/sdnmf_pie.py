@@ -114,9 +114,10 @@ def kinds() -> dict[tuple[str, str], None]:
 
 
 def _pie_trials(plan: Plan) -> list[Trial]:
+    """Return all trials; those with the same first layer follow each other."""
     return [
         {"model": model, "activation": activation, "split": split}
-        for (model, activation), split in product(kinds(), plan.repeats(SPLITS))
+        for split, (model, activation) in product(plan.repeats(SPLITS), kinds())
         if model in ("Deep Semi-NMF", "SDNMF/L", *BESIDE) or not plan.quick
     ]
 

@@ -32,14 +32,16 @@ def _joined(sizes: Sequence[int]) -> str:
 
 
 def _structure_trials(plan: Plan) -> list[Trial]:
+    """Return all trials; those with the same first layer follow each other."""
+    models = (*plan.some(SPARSE), *BESIDE)
     depths: list[Trial] = [
         {"figure": "depth", "model": model, "depth": depth, "repetition": draw}
-        for model, depth, draw in product((*plan.some(SPARSE), *BESIDE), plan.some(DEPTHS), plan.repeats(DRAWS))
+        for draw, depth, model in product(plan.repeats(DRAWS), plan.some(DEPTHS), models)
     ]
     sizes = dict.fromkeys(plan.some(FIRST) + plan.some(SECOND) + plan.some(THIRD))
     splits: list[Trial] = [
         {"figure": "sizes", "model": model, "sizes": _joined(widths), "repetition": split}
-        for model, widths, split in product((*plan.some(SPARSE), *BESIDE), sizes, plan.repeats(SPLITS))
+        for split, widths, model in product(plan.repeats(SPLITS), sizes, models)
     ]
     return depths + splits
 

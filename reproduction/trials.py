@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 from deepnmf import HierarchyWarning
 from reproduction.experiment import Data, Experiment, Plan, Results, Row, Trial, Value
 from reproduction.pages import source
+from reproduction.shared_layers import shared_layers
 
 __all__ = ["OtherResultsError", "TrialLog", "in_parallel", "run"]
 
@@ -109,7 +110,8 @@ def in_parallel(
 
 def _rows(experiment: Experiment, index: int, trial: Trial, plan: Plan, data: Data) -> tuple[int, list[Row]]:
     """Run one trial on one thread, because trials run in parallel."""
-    with threadpool_limits(1), warnings.catch_warnings():
+    sharing = contextlib.nullcontext() if experiment.timed else shared_layers()
+    with threadpool_limits(1), sharing, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", HierarchyWarning)  # the papers' models are fitted as they are
         began = time.perf_counter()
