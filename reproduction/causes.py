@@ -166,6 +166,8 @@ def _run_pair(trial: Trial, data: Data, plan: Plan) -> Row:
             reached = max(clustering_accuracy(y, clusters) for _, clusters in found)
             best["widened"] = max(best["widened"], reached)
             best["frozen"] = max(best["frozen"], reached if name == next(iter(CODES)) else 0.0)
+        if best["frozen"] == 1:  # no other setting can have a better accuracy
+            break
     return dict(best)
 
 

@@ -11,7 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 
-from deepnmf import CNMF, NMF, WSF, WSFMA, DeepSemiNMF, DeepWSF, DiscriminantNMF, SemiNMF
+from deepnmf import CNMF, NMF, WSF, WSFMA, DeepNMF, DeepSemiNMF, DeepWSF, DiscriminantNMF, SemiNMF
+from reproduction.baselines import baseline
 from reproduction.experiment import Array, Data, Experiment, Plan, Results, Row, Trial, Value, mean_and_deviation
 from reproduction.faces import unit_samples
 from reproduction.pages import table
@@ -25,6 +26,7 @@ PIXELS = "the pixels themselves"
 UNSUPERVISED = ("NMF", "Semi-NMF", "Deep Semi-NMF")
 ONE_ATTRIBUTE = ("CNMF", "DNMF", "WSF")
 ALL_ATTRIBUTES = ("WSF-MA", "Deep WSF")
+BESIDE = ("PCA", "DeepNMF")  # not in the paper
 
 # Table 2: pose, expression and identity of CMU Multi-PIE, in percent.
 PUBLISHED = {
@@ -70,6 +72,7 @@ def _model(name: str, seed: int, plan: Plan) -> Any:
         "WSF": WSF(size, **weighted),
         "WSF-MA": WSFMA(size, **weighted),
         "Deep WSF": DeepWSF((size, size), **weighted),
+        "DeepNMF": DeepNMF((size, size), **common),
     }
     return models[name]
 
@@ -78,7 +81,7 @@ def _model(name: str, seed: int, plan: Plan) -> Any:
 
 
 def _trials(plan: Plan) -> list[Trial]:
-    models = (PIXELS, *UNSUPERVISED, *ONE_ATTRIBUTE, *ALL_ATTRIBUTES)
+    models = (PIXELS, *UNSUPERVISED, *ONE_ATTRIBUTE, *ALL_ATTRIBUTES, *BESIDE)
     return [
         {"data": name, "model": model, "split": split}
         for name, model, split in product(SETS, models, plan.repeats(SPLITS))
@@ -109,11 +112,15 @@ def _encoders(name: str, X: Array, labels: Array, seed: int, plan: Plan) -> list
     attributes = range(labels.shape[1])
     if name == PIXELS:
         return [(lambda rows, layer: rows, 1, attributes)]
+    if name == "PCA":
+        pca = baseline(name, plan.size(SIZE, 5))
+        pca.fit(X)
+        return [(lambda rows, layer: pca.transform(rows), 1, attributes)]
     model = _model(name, seed, plan)
     layers = len(getattr(model, "layer_sizes", (SIZE,)))
     if name in ONE_ATTRIBUTE:
         return [(clone(model).fit(X, labels[:, a]).encode, layers, [a]) for a in attributes]
-    return [((model.fit(X) if name in UNSUPERVISED else model.fit(X, labels)).encode, layers, attributes)]
+    return [((model.fit(X, labels) if name in ALL_ATTRIBUTES else model.fit(X)).encode, layers, attributes)]
 
 
 def _run(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
@@ -145,7 +152,7 @@ def _page(results: Results) -> str:
         "the labels of both attributes. CNMF, DNMF (discriminant NMF) and WSF are fitted once per attribute, with\n"
         "its labels. WSF-MA and Deep WSF use the labels of both attributes; the lower layer of Deep WSF has those of\n"
         f"view angle or lighting. All layers have {SIZE} components, λ is {WEIGHT:g}, and other parameters have\n"
-        "their defaults.",
+        "their defaults. PCA and `DeepNMF` are not in the paper.",
         "Labeled and held-out samples are encoded with fixed factors and without labels. Their codes are used as\n"
         "they are (features at unit norm) or standardized, and a linear SVM with the paper's penalty 1 is trained on\n"
         "the labeled ones. Codes of samples at unit norm are small, and with a penalty of 1 their scale limits the\n"

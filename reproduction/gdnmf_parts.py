@@ -11,20 +11,37 @@ import numpy as np
 from deepnmf import GDNMF
 from reproduction.experiment import Array, Data, Experiment, Plan, Results, Row, Trial, Value
 from reproduction.faces import unit_samples
-from reproduction.gdnmf_labels import DECAY, ORIGIN, SETS, decayed, few_sweeps, scored, sets_of
+from reproduction.gdnmf_labels import (
+    BESIDE,
+    DECAY,
+    ORIGIN,
+    SETS,
+    decayed,
+    few_sweeps,
+    scored,
+    sets_of,
+    without_labels,
+)
 from reproduction.pages import table
 from reproduction.pictures import draw_curves
 from reproduction.protocols import LABELED_PROTOCOLS, described, given_labels, known_rows
 
-__all__ = ["EXPERIMENTS", "fitted_scores", "introduction"]
+__all__ = ["EXPERIMENTS", "WITHOUT_LABELS", "beside_table", "fitted_scores", "introduction"]
 
 SHARE = 0.1  # share of the labels; the supplement gives none for these figures
+WITHOUT_LABELS = (
+    "The baselines (k-means on the data,\n"
+    "PCA and whitened PCA with as many components as the top layer) and `DeepNMF` with the layer sizes of GD²NMF\n"
+    "use no labels, and are not in the supplement."
+)
 
 
-def fitted_scores(model: GDNMF, X: Array, y: Array, seed: int, plan: Plan) -> Row:
-    """Fit a model with a random draw of labels, and return the scores of its codes."""
+def fitted_scores(model: Any, X: Array, y: Array, seed: int, plan: Plan) -> Row:
+    """Fit a model, GD²NMF with a random draw of labels and others without labels, and return the scores of its codes."""
     known = known_rows(y, SHARE, seed)
-    return scored(model.fit(X, given_labels(y, known)), y, known, seed, plan)
+    fitted = model.fit(X, given_labels(y, known)) if isinstance(model, GDNMF) else model.fit(X)
+    (row,) = scored(fitted, y, {SHARE: known}, seed, plan)
+    return row
 
 
 def _measures(some: Results) -> dict[str, str]:
@@ -72,11 +89,11 @@ def _variant(name: Value, n_features: int) -> dict[str, Any]:
 
 def _part_trials(plan: Plan) -> list[Trial]:
     draws = plan.repeats(PART_DRAWS)
-    of_sets = product(sets_of(plan), (0,), (BOTH, BASIS, FEATURES, DEEP, SHALLOW), draws)
-    of_classes = product(["CMU PIE"], (3, 5) if plan.quick else CLASSES, (BOTH, DEEP, SHALLOW), draws)
+    of_sets = product(sets_of(plan), (0,), draws, (BOTH, BASIS, FEATURES, DEEP, SHALLOW, *BESIDE))
+    of_classes = product(["CMU PIE"], (3, 5) if plan.quick else CLASSES, draws, (BOTH, DEEP, SHALLOW, *BESIDE))
     return [
         {"data": name, "classes": classes, "parts": parts, "draw": draw}
-        for name, classes, parts, draw in (*of_sets, *of_classes)
+        for name, classes, draw, parts in (*of_sets, *of_classes)
     ]
 
 
@@ -86,8 +103,11 @@ def _run_parts(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
     if classes := int(trial["classes"]):
         chosen = np.random.default_rng([classes, draw]).choice(np.unique(y), classes, replace=False)
         X, y = X[np.isin(y, chosen)], y[np.isin(y, chosen)]
-    parameters = few_sweeps(plan) | _variant(trial["parts"], X.shape[1])
-    yield fitted_scores(GDNMF(random_state=draw, **parameters), X, y, draw, plan)
+    if trial["parts"] in BESIDE:
+        model = without_labels(str(trial["parts"]), X.shape[1], draw, plan)
+    else:
+        model = GDNMF(random_state=draw, **few_sweeps(plan) | _variant(trial["parts"], X.shape[1]))
+    yield fitted_scores(model, X, y, draw, plan)
 
 
 def _gains(some: Results, label: str) -> str:
@@ -95,7 +115,7 @@ def _gains(some: Results, label: str) -> str:
     whole = some.where(parts=BOTH)
     lines = []
     for parts in some.distinct("parts"):
-        if parts != BOTH:
+        if parts != BOTH and parts not in BESIDE:
             other = some.where(parts=parts)
             gains = (
                 f"{title} {100 * (whole.mean(measure) - other.mean(measure)):+.1f}"
@@ -121,7 +141,7 @@ def _part_page(results: Results) -> str:
             "## Fig. R1(a): deep basis, deep features, or both",
             "The supplement plots accuracies and gives no numbers; it states that on all three data sets GD²NMF is\n"
             "better than with a deep basis only or with deep features only. The two rows for the paths are our\n"
-            "addition.",
+            f"addition. {WITHOUT_LABELS}",
             table(["data", "parts", *_measures(results)], first),
             "\n".join(_gains(sets.where(data=name), str(name)) for name in sets.distinct("data")),
             "## Fig. R1(b): deep path, shallow path, or both, by the number of classes of CMU PIE",
@@ -141,6 +161,7 @@ def _draw_parts(results: Results, data: Data, plan: Plan, folder: Path) -> list[
             for k in some.distinct("classes")
         ]
         for parts in some.distinct("parts")
+        if parts not in BESIDE
     }
     draw_curves(curves, folder / "gdnmf-parts.svg", "classes of CMU PIE", f"accuracy, % ({protocol})")
     return ["![Accuracy over the number of classes](gdnmf-parts.svg)"]
@@ -154,13 +175,23 @@ DEPTH_DRAWS = 5
 
 
 def _depth_trials(plan: Plan) -> list[Trial]:
-    values = product(sets_of(plan), plan.some(DEPTHS), DEPTH_WEIGHTS.values(), plan.repeats(DEPTH_DRAWS))
-    return [{"data": name, "depth": depth, "weight": weight, "draw": draw} for name, depth, weight, draw in values]
+    draws = list(product(sets_of(plan), plan.repeats(DEPTH_DRAWS)))
+    beside: list[Trial] = [
+        {"data": name, "model": model, "draw": draw} for (name, draw), model in product(draws, BESIDE)
+    ]
+    depths = product(draws, plan.some(DEPTHS), DEPTH_WEIGHTS.values())
+    return beside + [
+        {"data": name, "depth": depth, "weight": weight, "draw": draw} for (name, draw), depth, weight in depths
+    ]
 
 
 def _run_depth(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
     X, y = unit_samples(data, SETS[str(trial["data"])])
-    draw, depth = int(trial["draw"]), int(trial["depth"])
+    draw = int(trial["draw"])
+    if "model" in trial:
+        yield fitted_scores(without_labels(str(trial["model"]), X.shape[1], draw, plan), X, y, draw, plan)
+        return
+    depth = int(trial["depth"])
     model = GDNMF(depth=depth, label_weight=float(trial["weight"]), random_state=draw, **few_sweeps(plan))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a step that overflows is rejected
@@ -177,11 +208,21 @@ def _best_depths(results: Results) -> str:
     return "\n".join(lines)
 
 
+def beside_table(some: Results) -> list[str]:
+    """Return a section with the scores of the models that use no labels."""
+    rows = [
+        [name, model, *_cells(some.where(data=name, model=model))]
+        for name, model in product(some.distinct("data"), some.distinct("model"))
+    ]
+    return ["## Models without labels", WITHOUT_LABELS, table(["data", "model", *_measures(some)], rows)]
+
+
 def _depth_page(results: Results) -> str:
-    columns = [results.distinct(name) for name in ("data", "weight", "depth")]
+    deep, beside = (Results([row for row in results.rows if name in row]) for name in ("depth", "model"))
+    columns = [deep.distinct(name) for name in ("data", "weight", "depth")]
     rows = []
     for name, weight, depth in product(*columns):
-        some = results.where(data=name, weight=weight, depth=depth)
+        some = deep.where(data=name, weight=weight, depth=depth)
         rows.append([name, f"{float(weight):g}", depth, some.rows[0]["sizes"], *_cells(some)])
     weights = " and ".join(f"{weight:g} ({title})" for title, weight in DEPTH_WEIGHTS.items())
     return "\n\n".join(
@@ -191,8 +232,9 @@ def _depth_page(results: Results) -> str:
             "supplement plots the scores and gives no numbers; it states that two layers are usually best and that\n"
             "more are much worse. Fits use double precision, because repeated squares exceed the range of single\n"
             "precision.",
-            "Accuracy by depth:\n\n" + _best_depths(results),
+            "Accuracy by depth:\n\n" + _best_depths(deep),
             table(["data", "α", "layers", "sizes", *_measures(results)], rows),
+            *beside_table(beside),
         ]
     )
 

@@ -1,6 +1,6 @@
 """The two protocols: k-means on codes, chosen by labels as in the papers or without labels."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
@@ -106,9 +106,8 @@ def given_labels(y: Array, known: Array) -> Array:
     return np.where(known, y, -1)
 
 
-def scores_beside_labels(codes: Array, y: Array, known: Array, seed: int, restarts: int = RESTARTS) -> Row:
-    """Return accuracy, NMI and purity of k-means by both protocols; `blind` scores the rows without a label."""
-    found = clusterings(np.asarray(codes), len(np.unique(y)), seed, restarts)
+def scores_beside_labels(found: Sequence[tuple[float, Array]], y: Array, known: Array) -> Row:
+    """Return accuracy, NMI and purity of clusterings by both protocols; `blind` scores the rows without a label."""
     best = max((clusters for _, clusters in found), key=lambda clusters: clustering_accuracy(y, clusters))
     tightest = min(found, key=lambda pair: pair[0])[1]
     scored: Mapping[str, tuple[Array, Array]] = {"paper": (y, best), "blind": (y[~known], tightest[~known])}

@@ -6,7 +6,7 @@ from deepnmf.datasets import load
 from reproduction.contenders import Layer
 from reproduction.gdnmf_labels import decayed
 from reproduction.network_pages import WORDING, _published_purity
-from reproduction.protocols import given_labels, known_rows, scores_beside_labels
+from reproduction.protocols import clusterings, given_labels, known_rows, scores_beside_labels
 from reproduction.sequences import FOLDS, bird_frames, document_chunks, split
 from reproduction.unmixing import unmixed
 
@@ -53,7 +53,7 @@ def test_the_blind_score_leaves_out_samples_whose_label_was_given():
     y = np.repeat([0, 1], 8)
     known = np.tile([True, False], 8)
     y[[1, 3, 9, 11]] = 1 - y[[1, 3, 9, 11]]  # half of those that were not given are wrong
-    found = scores_beside_labels(codes, y, known, seed=0, restarts=2)
+    found = scores_beside_labels(clusterings(codes, 2, seed=0, restarts=2), y, known)
     assert found["paper_accuracy"] == 0.75
     assert found["blind_accuracy"] == 0.5
 
@@ -62,10 +62,10 @@ def test_the_blind_score_takes_the_lowest_inertia_and_the_published_one_the_best
     rng = np.random.default_rng(0)
     codes, y = rng.random((60, 2)), rng.integers(0, 4, 60)
     unknown = np.zeros(60, dtype=bool)
-    found = scores_beside_labels(codes, y, unknown, seed=0, restarts=8)
+    found = scores_beside_labels(clusterings(codes, 4, seed=0, restarts=8), y, unknown)
     fits = [KMeans(4, n_init=1, random_state=start).fit(codes) for start in range(8)]
     tightest = min(fits, key=lambda fit: fit.inertia_)
-    alone = scores_beside_labels(codes, y, unknown, seed=0, restarts=1)
+    alone = scores_beside_labels(clusterings(codes, 4, seed=0, restarts=1), y, unknown)
     assert found["paper_accuracy"] >= max(found["blind_accuracy"], alone["paper_accuracy"])
     assert found["blind_purity"] == sum(np.bincount(y[tightest.labels_ == c]).max() for c in range(4)) / 60
 
