@@ -236,6 +236,23 @@ def test_descent_gives_a_row_the_same_bits_with_any_other_rows(order, dtype, tol
             assert np.array_equal(descend_rows(H[rows], G, F[rows], 30, tol)[0], together[rows])
 
 
+@pytest.mark.parametrize("far", [0.0, 1.0])
+def test_polishing_is_exact_and_gives_a_row_the_same_bits_with_any_other_rows(far):
+    rng = np.random.default_rng(0)
+    _, G, F = quadratic(rng, 40, 50)
+    near = descend_rows(np.zeros_like(F), G, F, 20)[0]
+    starts = near + far * np.maximum(rng.standard_normal(F.shape), 0)  # starts that are far free and fix many entries
+    starts[20:] = starts[:20] * (rng.random((20, 50)) < 0.98)  # rows that begin with the same free entries
+    together, expected = starts.copy(), starts.copy()
+    assert polish_rows(together, G, F, 1e-10).all()
+    assert TWINS[polish_rows](expected, G, F, 1e-10).all()
+    assert_close(together, expected, np.float64)
+    for i in range(len(F)):
+        alone = starts[i : i + 1].copy()
+        polish_rows(alone, G, F[i : i + 1], 1e-10)
+        assert np.array_equal(alone[0], together[i])
+
+
 @pytest.mark.parametrize("tol", [0.0, 1e-2])
 def test_descent_stops_where_its_plain_twin_stops(tol):
     H, G, F = quadratic(np.random.default_rng(1))

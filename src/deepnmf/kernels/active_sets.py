@@ -14,8 +14,9 @@ def polish_rows(H: Array, G: Array, F: Array, tol: float) -> Array:
     This is the active-set method of Lawson & Hanson with a warm start: solve for the positive entries; if an entry of
     the solution is negative, go only to the boundary and fix that entry at zero; otherwise free the entry with the most
     negative gradient. If the positive entries of the warm start are linearly dependent, the method starts from zero; an
-    entry that depends linearly on the free ones stays at zero. The Cholesky factor gets a row for each freed entry, and
-    keeps its rows before the first fixed entry. Returns which rows have converged.
+    entry that depends linearly on the free ones stays at zero. The Cholesky factor gets a row for each freed entry,
+    loses one for each fixed entry, and begins with the rows that a problem shares with the one before. Returns which
+    rows have converged.
     """
     return np.asarray(_polish(H, G, F, tol))
 
@@ -36,19 +37,25 @@ def _polish(H, G, F, tol):
     dependent = np.zeros(r, np.bool_)
     columns = np.zeros(r, np.int64)
     L = np.zeros((r, r), H.dtype)
+    rotations = np.zeros((r, 2), H.dtype)
     h = np.zeros(r, H.dtype)
     s = np.zeros(r, H.dtype)
+    size = factored = shared = 0  # numbers of free entries, of those in the Cholesky factor, and of its unrotated rows
     for i in range(n):
         scale = 0.0
-        size = factored = 0  # number of free entries, and of those in the Cholesky factor
+        before = min(factored, shared)
+        size = factored = 0
         for k in range(r):
             h[k] = H[i, k]
             free[k] = h[k] > 0
             dependent[k] = False
             scale = max(scale, abs(F[i, k]))
             if free[k]:
+                if factored == size < before and columns[size] == k:
+                    factored += 1
                 columns[size] = k
                 size += 1
+        shared = r
         entering = -1
         for _ in range(5 * r + 5):
             while factored < size and _append(G, columns, factored, L):
@@ -77,7 +84,9 @@ def _polish(H, G, F, tol):
                 if step < 1.0 and s[a] <= 0 and h[k] <= tol * abs(s[a]):
                     h[k] = 0
                     free[k] = False
-                    factored = min(factored, kept)
+                    _remove(L, kept, factored, rotations)
+                    factored -= 1
+                    shared = min(shared, kept)
                 else:
                     columns[kept] = k
                     kept += 1
@@ -121,6 +130,22 @@ def _append(G, columns, a, L):
         return False
     row[a] = np.sqrt(pivot)
     return True
+
+
+@inlined_loop
+def _remove(L, q, size, rotations):
+    """Remove the q-th free entry from the Cholesky factor: move the rows below it up, and rotate their columns."""
+    for a in range(q, size - 1):
+        moved, row = L[a + 1], L[a]
+        left = moved[q]
+        for c in range(q, a):
+            cosine, sine = rotations[c]
+            row[c] = cosine * left + sine * moved[c + 1]
+            left = cosine * moved[c + 1] - sine * left
+        for c in range(q):
+            row[c] = moved[c]
+        row[a] = np.hypot(left, moved[a + 1])
+        rotations[a, 0], rotations[a, 1] = left / row[a], moved[a + 1] / row[a]
 
 
 @inlined_loop
