@@ -47,7 +47,7 @@ def _settings(model: str, sizes: tuple[int, ...], seed: int, plan: Plan) -> dict
     if model in BASELINES:
         return {"": baseline(model, sizes[-1])}
     if model == "DeepNMF":
-        return {"": DeepNMF(sizes, **common)}
+        return {"": DeepNMF(sizes, pretrain_max_iter=plan.size(50, 3), **common)}
     return {start: DeepSemiNMF(sizes, init=start, **common) for start in STARTS[:2]}
 
 
