@@ -1,13 +1,14 @@
-"""A published number beside ours, and the verdict on it."""
+"""A published number, or a claim of a paper, beside our results, and the verdict on it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-__all__ = ["Comparison", "Grid", "Verdict"]
+__all__ = ["Claim", "Comparison", "Evidence", "Grid", "Protocol", "Verdict", "evidence_on_most"]
 
+Protocol = Literal["paper", "blind"]
 Grid = Literal["paper", "widened", "blind"]
 
 Verdict = Literal["at or above", "within two standard errors", "below"]
@@ -53,3 +54,47 @@ class Comparison:
         if len(runs) >= FEWEST and ahead >= -2 * np.std(runs, ddof=1) / np.sqrt(len(runs)):
             return "within two standard errors"
         return "below"
+
+
+class Evidence(NamedTuple):
+    """Our numbers on a claim, and whether they support it."""
+
+    numbers: str
+    supports: bool
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a paper states about a figure without numbers, and our evidence by each protocol.
+
+    If nothing is chosen by labels, there is evidence by `blind` only.
+
+    Examples
+    --------
+    >>> Claim("deeper is better", {"blind": Evidence("80 % and 85 %", True)}).verdict
+    'holds'
+    >>> Claim("deeper is better", {"paper": Evidence("+1", True), "blind": Evidence("-1", False)}).verdict
+    'holds by `paper` only'
+    """
+
+    statement: str
+    evidence: Mapping[Protocol, Evidence]
+
+    @property
+    def verdict(self) -> str:
+        """Whether the claim holds here."""
+        supporting = [protocol for protocol, found in self.evidence.items() if found.supports]
+        if len(supporting) == len(self.evidence):
+            return "holds"
+        return f"holds by `{supporting[0]}` only" if supporting else "**does not hold**"
+
+
+def evidence_on_most(supporting: int, total: int, noun: str) -> Evidence:
+    """Return the evidence on a claim about several cases, which holds if more than half of them support it.
+
+    Examples
+    --------
+    >>> evidence_on_most(3, 5, "models")
+    Evidence(numbers='3 of 5 models', supports=True)
+    """
+    return Evidence(f"{supporting} of {total} {noun}", 2 * supporting > total)

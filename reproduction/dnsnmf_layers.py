@@ -11,6 +11,7 @@ from sklearn.preprocessing import normalize
 from deepnmf import DeepNMF, DeepNSNMF, DeepSemiNMF
 from deepnmf.metrics import sparseness
 from reproduction.baselines import BASELINES, baseline
+from reproduction.comparisons import Claim, Evidence, Protocol
 from reproduction.dnsnmf_faces import REPETITIONS, drawn, few_sweeps
 from reproduction.experiment import Array, Data, Experiment, Plan, Results, Row, Trial
 from reproduction.pages import table
@@ -75,6 +76,20 @@ def _depth_page(results: Results) -> str:
     )
 
 
+def _depth_claims(results: Results) -> Iterator[Claim]:
+    deep = results.where(model="Deep nsNMF")
+    for name in deep.distinct("data"):
+        evidence = {p: _growth(deep.where(data=name), p) for p in results.protocols}
+        yield Claim(f"the accuracy of Deep nsNMF on {name} grows up to three layers", evidence)
+
+
+def _growth(some: Results, protocol: Protocol) -> Evidence:
+    """Return the accuracies with one to three layers, and whether they grow."""
+    column, depths = f"{protocol}_accuracy", some.distinct("depth")[:3]
+    means = [of_protocol(some.where(depth=depth), protocol, "accuracy").mean(column) for depth in depths]
+    return Evidence(", ".join(f"{100 * mean:.1f}" for mean in means) + " %", means == sorted(means))
+
+
 # ------------------------------------------------------------------------------------------------------ Fig. 3 to 5
 
 CBCL = "cbcl_faces_19x19"
@@ -126,6 +141,12 @@ def _cbcl_page(results: Results) -> str:
     )
 
 
+def _cbcl_claims(results: Results) -> Iterator[Claim]:
+    deep, semi = (results.where(model=model).column("codes")[-1] for model in ("Deep nsNMF", "Deep Semi-NMF"))
+    evidence = Evidence(f"sparseness {deep:.2f} and {semi:.2f}", deep > semi)
+    yield Claim("Deep nsNMF has sparser codes than Deep Semi-NMF (top layer)", {"blind": evidence})
+
+
 def _draw_cbcl(results: Results, data: Data, plan: Plan, folder: Path) -> list[str]:
     lines, losses = [], {}
     for name in _cbcl_models(plan):
@@ -146,6 +167,7 @@ EXPERIMENTS = (
         trials=_depth_trials,
         run=_run_depth,
         page=_depth_page,
+        claims=_depth_claims,
     ),
     Experiment(
         name="dnsnmf-cbcl",
@@ -155,5 +177,6 @@ EXPERIMENTS = (
         run=_run_cbcl,
         page=_cbcl_page,
         draw=_draw_cbcl,
+        claims=_cbcl_claims,
     ),
 )

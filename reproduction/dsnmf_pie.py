@@ -11,6 +11,7 @@ from sklearn.preprocessing import normalize
 
 from deepnmf import GNMF, NMF, DeepNMF, DeepSemiNMF, ImageGradientOrientations, MultilayerNMF, SemiNMF
 from reproduction.baselines import BASELINES, baseline
+from reproduction.comparisons import Claim, Evidence
 from reproduction.experiment import Array, Data, Experiment, Plan, Results, Row, Trial, Value
 from reproduction.faces import STARTS, unit_samples
 from reproduction.pages import table
@@ -159,6 +160,17 @@ def _order(results: Results) -> str:
     return "\n\n".join(["## The order of the models", claim, "\n".join(lines)])
 
 
+def _pie_claims(results: Results) -> Iterator[Claim]:
+    evidence = {}
+    for protocol in results.protocols:
+        chosen = _by_model(results.where(input="pixels"), protocol, "pixels")
+        areas = {model: _area(_curve(chosen[model], protocol)) for model in MODELS if model in chosen}
+        ours = areas.pop("Deep Semi-NMF")
+        rival = max(areas, key=lambda model: areas[model])
+        evidence[protocol] = Evidence(f"AUC {ours:.3f}, {rival} {areas[rival]:.3f}", ours > areas[rival])
+    yield Claim("Deep Semi-NMF is better than the other models of the paper (pixels)", evidence)
+
+
 def _draw_pie(results: Results, data: Data, plan: Plan, folder: Path) -> list[str]:
     lines = []
     for name, protocol in product(INPUTS, results.protocols):
@@ -178,5 +190,6 @@ EXPERIMENTS = (
         run=_run_pie,
         page=_pie_page,
         draw=_draw_pie,
+        claims=_pie_claims,
     ),
 )

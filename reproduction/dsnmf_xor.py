@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 
 from deepnmf import DeepNMF, DeepSemiNMF, DeepWSF, SemiNMF
 from reproduction.baselines import BASELINES, baseline
+from reproduction.comparisons import Claim, Evidence
 from reproduction.experiment import Array, Data, Experiment, Plan, Results, Row, Trial, Value
 from reproduction.faces import unit_samples
 from reproduction.pages import table
@@ -107,6 +108,14 @@ def _gains(results: Results, protocol: str) -> str:
         gains = 100 * (accuracy[start] - accuracy[other])
         lines.append(f"- {start} against {other}: {gains.mean():+.1f}, {np.sum(gains > 0)} of {len(gains)} fits gain.")
     return "\n".join(lines)
+
+
+def _pretraining_claims(results: Results) -> Iterator[Claim]:
+    for name in results.distinct("data"):
+        none, labeled = (results.where(data=name, start=start) for start in (STARTS[0], STARTS[2]))
+        gains = {p: 100 * (labeled.mean(f"{p}_accuracy") - none.mean(f"{p}_accuracy")) for p in results.protocols}
+        evidence = {p: Evidence(f"{gain:+.1f} points of accuracy", gain > 0) for p, gain in gains.items()}
+        yield Claim(f"models of {name} gain from pre-training with labels on other faces", evidence)
 
 
 def _draw_pretraining(results: Results, data: Data, plan: Plan, folder: Path) -> list[str]:
@@ -215,6 +224,16 @@ def _xor_page(results: Results) -> str:
     )
 
 
+def _xor_claims(results: Results) -> Iterator[Claim]:
+    some = results.where(distance=SETTINGS[0][0], share=SETTINGS[0][1])
+    accuracy = {name: some.where(encoder=name).mean("accuracy") for name in some.distinct("encoder")}
+    single, deep = (
+        max(accuracy[name] for name in accuracy if str(name).startswith(kind)) for kind in ("`SemiNMF", "`DeepSemiNMF")
+    )
+    evidence = Evidence(f"accuracy {deep:.2f}, of one layer {single:.2f}", deep > single)
+    yield Claim("two layers of Semi-NMF separate the identities, which one layer cannot", {"blind": evidence})
+
+
 def _highest(distance: float) -> float:
     """Return the accuracy of the best classifier, which has both signs right or both wrong."""
     right = norm.cdf(distance)
@@ -247,6 +266,7 @@ EXPERIMENTS = (
         run=_run_xor,
         page=_xor_page,
         draw=_draw_xor,
+        claims=_xor_claims,
     ),
     Experiment(
         name="dsnmf-pretraining",
@@ -256,5 +276,6 @@ EXPERIMENTS = (
         run=_run_pretraining,
         page=_pretraining_page,
         draw=_draw_pretraining,
+        claims=_pretraining_claims,
     ),
 )

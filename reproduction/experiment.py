@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from functools import cache
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Bunch
 
 from deepnmf.datasets import load
-from reproduction.comparisons import Comparison
+from reproduction.comparisons import Claim, Comparison, Protocol
 
 __all__ = [
     "Array",
@@ -38,7 +38,6 @@ Array = NDArray[Any]
 Matrix = Any  # an array or a sparse matrix
 Value = str | int | float
 Row = dict[str, Value]
-Protocol = Literal["paper", "blind"]
 DIGITS = 5  # significant digits of numbers in files
 FEWEST_FOR_A_DEVIATION = 3
 
@@ -221,6 +220,10 @@ def _no_numbers(results: Results) -> Iterable[Comparison]:
     return ()
 
 
+def _no_claims(results: Results) -> Iterable[Claim]:
+    return ()
+
+
 @dataclass(frozen=True)
 class Experiment:
     """A table or figure of a paper.
@@ -228,7 +231,8 @@ class Experiment:
     `run(trial, data, plan)` yields one or more rows of measures; it must depend on nothing else, so that trials can run
     in any order and process. `page(results)` returns the body of the page. `draw(results, data, plan, folder)` writes
     pictures and returns the lines of Markdown that show them. `compared(results)` yields every published number beside
-    ours, if there are any. `timed` says that seconds are among the measures, so that every fit must do all of its work.
+    ours, and `claims(results)` what the paper states about its figures, if there are any. `timed` says that seconds are
+    among the measures, so that every fit must do all of its work.
     """
 
     name: str
@@ -239,4 +243,5 @@ class Experiment:
     page: Callable[[Results], str]
     draw: Drawing = field(default=_nothing)
     compared: Callable[[Results], Iterable[Comparison]] = field(default=_no_numbers)
+    claims: Callable[[Results], Iterable[Claim]] = field(default=_no_claims)
     timed: bool = False

@@ -8,6 +8,7 @@ from sklearn.metrics import silhouette_score
 
 from deepnmf import GDNMF, DeepNMF, plot_codes, plot_loss
 from reproduction.baselines import BASELINES, baseline
+from reproduction.comparisons import Claim, Evidence
 from reproduction.experiment import Array, Data, Experiment, Plan, Results, Row, Trial
 from reproduction.faces import unit_samples
 from reproduction.gdnmf_labels import few_sweeps
@@ -69,6 +70,12 @@ def _page(results: Results) -> str:
     )
 
 
+def _claims(results: Results) -> Iterator[Claim]:
+    lower, upper = (results.where(rows=f"layer {layer}").mean("silhouette") for layer in (1, 2))
+    evidence = Evidence(f"silhouette {lower:.3f} and {upper:.3f}", upper > lower)
+    yield Claim("the second layer separates the objects better than the first", {"blind": evidence})
+
+
 def _draw(results: Results, data: Data, plan: Plan, folder: Path) -> list[str]:
     """Draw maps of the codes of both layers, and the loss of the fit."""
     X, y = unit_samples(data, COIL)
@@ -91,5 +98,6 @@ EXPERIMENTS = (
         run=_run,
         page=_page,
         draw=_draw,
+        claims=_claims,
     ),
 )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from deepnmf import GDNMF
+from reproduction.comparisons import Claim, evidence_on_most
 from reproduction.experiment import Array, Data, Experiment, Plan, Results, Row, Trial, Value
 from reproduction.faces import unit_samples
 from reproduction.gdnmf_labels import (
@@ -153,6 +154,28 @@ def _part_page(results: Results) -> str:
     )
 
 
+def _part_claims(results: Results) -> Iterator[Claim]:
+    """Yield the claims of Fig. R1, each with the number of cases in which the full model has the better accuracy."""
+    figures = (
+        ("both sides deep are better than one (a)", Results([r for r in results.rows if not r["classes"]]), "data"),
+        (
+            "both paths are usually better than either (b)",
+            Results([r for r in results.rows if r["classes"]]),
+            "classes",
+        ),
+    )
+    for (statement, some, by), parts in zip(figures, ((BASIS, FEATURES), (DEEP, SHALLOW)), strict=True):
+        evidence = {}
+        for protocol in results.protocols:
+            column = f"{protocol}_accuracy"
+            better = [
+                some.where(**{by: case}, parts=BOTH).mean(column) > some.where(**{by: case}, parts=part).mean(column)
+                for case, part in product(some.distinct(by), parts)
+            ]
+            evidence[protocol] = evidence_on_most(sum(better), len(better), "comparisons")
+        yield Claim(f"Fig. R1: {statement}", evidence)
+
+
 def _draw_parts(results: Results, data: Data, plan: Plan, folder: Path) -> list[str]:
     some, protocol = Results([row for row in results.rows if row["classes"]]), results.protocols[-1]
     curves = {
@@ -208,6 +231,18 @@ def _best_depths(results: Results) -> str:
     return "\n".join(lines)
 
 
+def _depth_claims(results: Results) -> Iterator[Claim]:
+    deep = Results([row for row in results.rows if "depth" in row])
+    cases = [
+        deep.where(data=name, weight=weight) for name, weight in product(deep.distinct("data"), deep.distinct("weight"))
+    ]
+    evidence = {}
+    for protocol in results.protocols:
+        two = sum(some.best("depth", f"{protocol}_accuracy").rows[0]["depth"] == 2 for some in cases)
+        evidence[protocol] = evidence_on_most(two, len(cases), "cases")
+    yield Claim("two layers are usually best", evidence)
+
+
 def beside_table(some: Results) -> list[str]:
     """Return a section with the scores of the models that use no labels."""
     rows = [
@@ -248,6 +283,7 @@ EXPERIMENTS = (
         run=_run_parts,
         page=_part_page,
         draw=_draw_parts,
+        claims=_part_claims,
     ),
     Experiment(
         name="gdnmf-depth",
@@ -256,5 +292,6 @@ EXPERIMENTS = (
         trials=_depth_trials,
         run=_run_depth,
         page=_depth_page,
+        claims=_depth_claims,
     ),
 )

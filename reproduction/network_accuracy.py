@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler, normalize
 from deepnmf import SSNMF, DeepNMFNetwork
 from deepnmf.metrics import purity, sparseness
 from reproduction.experiment import Array, Data, Experiment, Plan, Results, Row, Trial
-from reproduction.network_pages import compared_purity, draw_accuracies, draw_heads, network_page
+from reproduction.network_pages import compared_purity, draw_accuracies, draw_heads, network_claims, network_page
 from reproduction.protocols import given_labels
 from reproduction.sequences import FOLDS, Reader, Sequences, Split, bird_frames, document_chunks, split
 
@@ -187,6 +187,7 @@ def _experiment(name: str, title: str, setting: Setting) -> Experiment:
         page=partial(network_page, name),
         draw=partial(_draw, setting, name),
         compared=partial(compared_purity, name),
+        claims=network_claims,
         timed=True,
     )
 

@@ -3,15 +3,16 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 
-from reproduction.comparisons import Comparison, Grid
+from reproduction.comparisons import Claim, Comparison, Evidence, Grid, Protocol
 from reproduction.experiment import Array, Results, Row, Value
 from reproduction.pages import table
 from reproduction.pictures import draw_curves
 
-__all__ = ["compared_purity", "draw_accuracies", "draw_heads", "network_page"]
+__all__ = ["compared_purity", "draw_accuracies", "draw_heads", "network_claims", "network_page"]
 
 
 @dataclass(frozen=True)
@@ -173,10 +174,10 @@ def _angle_table(results: Results) -> str:
 Condition = Callable[[Row], bool]
 
 
-def _difference(some: Results, measure: str, one: Condition, other: Condition) -> str:
+def _difference(some: Results, measure: str, one: Condition, other: Condition) -> float:
     """Return the mean of the rows that meet one condition, minus that of the rows that meet the other."""
     means = [Results([row for row in some.rows if condition(row)]).mean(measure) for condition in (one, other)]
-    return f"{means[0] - means[1]:+.3f}"
+    return means[0] - means[1]
 
 
 CLAIMS: dict[str, tuple[str, Condition, Condition]] = {
@@ -213,10 +214,10 @@ def _claims(results: Results, wording: Wording) -> str:
     }
     lines = []
     for claim, (measure, one, other) in CLAIMS.items():
-        found = [f"{_difference(some, measure, one, other)} ({title})" for title, some in runs.items()]
+        found = [f"{_difference(some, measure, one, other):+.3f} ({title})" for title, some in runs.items()]
         lines.append(f"- {claim}: {', '.join(found)}; for whole {wording.group}: {_of_groups(runs, one, other)}.")
     for part, (one, other) in SPARSER.items():
-        found = [f"{_difference(some, 'sparseness', one, other)} ({title})" for title, some in runs.items()]
+        found = [f"{_difference(some, 'sparseness', one, other):+.3f} ({title})" for title, some in runs.items()]
         lines.append(f"- *B is sparser with {part}*: {', '.join(found)}.")
     most = max(max(some.column("consolidated")) for some in runs.values())
     lines.append(f"- *Topics consolidate*: at most {most:.0f} top features of a fit are within 5° of another one.")
@@ -224,7 +225,18 @@ def _claims(results: Results, wording: Wording) -> str:
 
 
 def _of_groups(runs: dict[str, Results], one: Condition, other: Condition) -> str:
-    return ", ".join(f"{_difference(runs[title], 'groups', one, other)} ({title})" for title in ("`paper`", "`blind`"))
+    differences = {title: _difference(runs[title], "groups", one, other) for title in ("`paper`", "`blind`")}
+    return ", ".join(f"{difference:+.3f} ({title})" for title, difference in differences.items())
+
+
+def network_claims(results: Results) -> Iterator[Claim]:
+    """Yield the paper's claims on accuracy, with the differences that support or contradict them."""
+    protocols: tuple[Protocol, ...] = get_args(Protocol)
+    runs = {protocol: results.where(start="layer by layer", protocol=protocol) for protocol in protocols}
+    for claim, (measure, one, other) in CLAIMS.items():
+        gains = {protocol: _difference(some, measure, one, other) for protocol, some in runs.items()}
+        evidence = {protocol: Evidence(f"accuracy {gain:+.3f}", gain > 0) for protocol, gain in gains.items()}
+        yield Claim(claim.split(":")[0].replace("*", ""), evidence)
 
 
 def network_page(name: str, results: Results) -> str:

@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 
 from reproduction.baselines import BASELINES
+from reproduction.comparisons import Claim, evidence_on_most
 from reproduction.experiment import Data, Experiment, Plan, Results, Row, Trial, Value
 from reproduction.faces import divided, unit_samples
 from reproduction.pages import table
@@ -109,6 +110,18 @@ def _by_top_size(results: Results, protocol: str) -> str:
     return table(head, rows)
 
 
+def _claims(results: Results) -> Iterator[Claim]:
+    some = results.where(k2=TOP_SIZES[0])
+    sparse = [model for model in SPARSE if some.where(model=model)]
+    evidence = {}
+    for protocol in results.protocols:
+        column = f"{protocol}_nmi"
+        rival = some.where(model="Deep Semi-NMF").mean(column)
+        better = [some.where(model=model).mean(column) > rival for model in sparse]
+        evidence[protocol] = evidence_on_most(sum(better), len(better), "models")
+    yield Claim("the models of the paper have a higher NMI than Deep Semi-NMF (means over k1, k2 = 160)", evidence)
+
+
 EXPERIMENTS = (
     Experiment(
         name="sdnmf-orl",
@@ -117,5 +130,6 @@ EXPERIMENTS = (
         trials=_orl_trials,
         run=_run_orl,
         page=_orl_page,
+        claims=_claims,
     ),
 )

@@ -188,8 +188,8 @@ REASONS = {
 }
 BY_WEIGHT = "the paper gives no weights; the widened grid has smaller ones, which were tried after results were seen"
 BY_ROOTS = (
-    "the cause is not found: the same codes without roots (Square1) have a higher NMI, and neither the number of sweeps "
-    "nor the scale of the codes changes this ([causes](causes.md))"
+    "the paper does not say how it computes the codes of test faces; with the pseudo-inverse of the features instead of "
+    "nonnegative codes, Square2 is near the published number or above it ([causes](causes.md))"
 )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from deepnmf.metrics import sparseness
+from reproduction.comparisons import Claim, evidence_on_most
 from reproduction.experiment import Array, Data, Experiment, Plan, Results, Row, Trial, Value
 from reproduction.faces import divided, random_sizes, unit_samples
 from reproduction.pages import table
@@ -111,8 +112,42 @@ def _matrix(results: Results, by: str, values: Sequence[Value], protocol: str, m
     """Return a table of a measure of every model, with the best value of each in the last row."""
     models, column = results.distinct("model"), f"{protocol}_{measure}"
     rows = [[value, *(results.where(model=m, **{by: value}).spread(column) for m in models)] for value in values]
-    best = [max(values, key=lambda value: results.where(model=m, **{by: value}).mean(column)) for m in models]
+    best = (_best(results.where(model=model), by, values, column) for model in models)
     return table([f"{by}, `{protocol}`", *models], [*rows, ["best", *(f"**{value}**" for value in best)]])
+
+
+def _best(some: Results, by: str, values: Sequence[Value], column: str) -> Value:
+    return max(values, key=lambda value: some.where(**{by: value}).mean(column))
+
+
+def _claims(results: Results) -> Iterator[Claim]:
+    """Yield the claims on depth and sizes, each with the number of models that are best where the paper says."""
+    depths, k2, layers = (2, 3, 4), list(map(_joined, SECOND)), list(map(_joined, THIRD))
+    for statement, figure, measure, tried, best, models in (
+        ("two layers are best (NP, among 2 to 4 layers)", "depth", "np", depths, depths[:1], SPARSE),
+        ("k2 = 120 or 160 has the highest NMI, except for DNMF", "sizes", "nmi", k2, k2[2:4], SPARSE[1:]),
+        (
+            "(600, 160) is better than three layers (NMI), except for DNMF",
+            "sizes",
+            "nmi",
+            layers,
+            layers[:1],
+            SPARSE[1:],
+        ),
+    ):
+        some = results.where(figure=figure)
+        if set(tried) <= set(some.distinct(figure) if some else ()):
+            yield Claim(
+                statement,
+                {
+                    protocol: evidence_on_most(
+                        sum(_best(some.where(model=m), figure, tried, f"{protocol}_{measure}") in best for m in models),
+                        len(models),
+                        "models",
+                    )
+                    for protocol in results.protocols
+                },
+            )
 
 
 # ----------------------------------------------------------------------------------------------------------- Fig. 8
@@ -209,6 +244,7 @@ EXPERIMENTS = (
         trials=_structure_trials,
         run=_run_structure,
         page=_structure_page,
+        claims=_claims,
     ),
     Experiment(
         name="sdnmf-path",

@@ -1,13 +1,13 @@
-"""Every published number beside ours, with a verdict: ``python -m reproduction --verdicts``."""
+"""Every published number and claim beside our results, with a verdict: ``python -m reproduction --verdicts``."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
 import numpy as np
 
-from reproduction.comparisons import Comparison, Grid, Verdict
+from reproduction.comparisons import Claim, Comparison, Evidence, Grid, Protocol, Verdict
 from reproduction.experiment import Experiment, Results, mean_and_deviation, results_path
 from reproduction.page_index import named_commit
 from reproduction.pages import made_by, table
@@ -22,19 +22,27 @@ is computed from the results of all trials, which are stored beside the pages.
   and the verdict does not use them.
 - *blind*: no choice by labels; the defaults of the library at the commit that is given above each table.
 - The verdict compares *paper* with the published number: at or above it; within two standard errors of our mean (of at
-  least three runs); or below, with the reason and the page that shows it."""
+  least three runs); or below, with the reason and the page that shows it.
+
+Figures have no numbers; for them, the verdict tests what the paper states. A claim about several models or data sets
+holds if it holds for most of them. If nothing is chosen by labels, there is one result, in the column *blind*."""
+GLANCE = "at_a_glance.txt"  # the table of the guide, which is in the folder above
 
 
 def write_verdicts(experiments: Iterable[Experiment], folder: Path) -> Path:
     """Write the page of all verdicts from the results in a folder, and return its path."""
-    found = {
-        experiment.name: (experiment.title, _measured(experiment, path))
+    results = {
+        experiment: Results.read_csv(path)
         for experiment in experiments
         if (path := results_path(folder, experiment.name)).exists()
     }
+    found = {experiment.name: (experiment.title, _measured(experiment, some)) for experiment, some in results.items()}
     tables = {name: pair for name, pair in found.items() if pair[1]}
+    claims = {experiment.name: list(experiment.claims(some)) for experiment, some in results.items()}
+    comparisons_of = {name: comparisons for name, (_, comparisons) in found.items()}
+    (folder / GLANCE).write_text(_at_a_glance(comparisons_of, claims, f"{folder.name}/"))
     parts = ["# The papers' numbers and ours", made_by("python -m reproduction --verdicts"), INTRODUCTION]
-    parts += ["## At a glance", _summary(tables)]
+    parts += ["## At a glance", _at_a_glance(comparisons_of, claims), "## Numbers", _summary(tables)]
     for name, (title, comparisons) in tables.items():
         parts += [
             f"## {title}",
@@ -46,9 +54,34 @@ def write_verdicts(experiments: Iterable[Experiment], folder: Path) -> Path:
     return path
 
 
-def _measured(experiment: Experiment, path: Path) -> list[Comparison]:
+def _measured(experiment: Experiment, results: Results) -> list[Comparison]:
     """Return comparisons with the published numbers for which there are runs."""
-    return [one for one in experiment.compared(Results.read_csv(path)) if one.runs["paper"]]
+    return [one for one in experiment.compared(results) if one.runs["paper"]]
+
+
+def _at_a_glance(
+    comparisons: Mapping[str, Sequence[Comparison]], claims: Mapping[str, Sequence[Claim]], place: str = ""
+) -> str:
+    """Return a table with one row for the numbers of each page, and one for each claim; `place` is where pages are."""
+    rows = []
+    for name, some in comparisons.items():
+        link = f"[{name}]({place}{name}.md)"
+        rows += [[link, *_glance_at_numbers(some)]] if some else []
+        for claim in claims[name]:
+            cells = (claim.evidence.get(protocol, Evidence("", supports=False)) for protocol in get_args(Protocol))
+            rows.append([link, claim.statement, *(cell.numbers for cell in cells), claim.verdict])
+    return table(["page", "published", "ours, `paper`", "ours, `blind`", "verdict"], rows)
+
+
+def _glance_at_numbers(some: Sequence[Comparison]) -> list[str]:
+    above, within, below, _, blind = _counts(some)
+    verdict = f"**{below} below**, each with its reason" if below else "none below"
+    return [
+        f"{len(some)} numbers",
+        f"{above} at or above, {within} within two standard errors",
+        f"{blind} at or above",
+        verdict,
+    ]
 
 
 def _summary(tables: dict[str, tuple[str, list[Comparison]]]) -> str:

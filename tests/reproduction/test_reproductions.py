@@ -19,12 +19,15 @@ def test_every_reproduction_runs_at_its_smallest_size(reproduce, name, stand_ins
     assert list(written_rows(results_path(tmp_path, name)))
     for picture in re.findall(r"!\[[^]]+\]\(([^)]+)\)", page):
         assert (tmp_path / picture).stat().st_size > 0
-    assert_each_protocol_has_its_page(name, TrialLog(tmp_path / f".{name}.jsonl"))
+    results = Results([row for rows in TrialLog(tmp_path / f".{name}.jsonl").read().values() for row in rows])
+    assert_each_protocol_has_its_page(name, results)
+    for claim in EXPERIMENTS[name].claims(results):
+        assert claim.verdict
+        assert not any(re.search(r"\bnan\b", evidence.numbers) for evidence in claim.evidence.values())
 
 
-def assert_each_protocol_has_its_page(name, log):
+def assert_each_protocol_has_its_page(name, results):
     """No title and no column of the other protocol, where there are two."""
-    results = Results([row for rows in log.read().values() for row in rows])
     for protocol in results.protocols:
         page = EXPERIMENTS[name].page(results.only(protocol))
         assert not re.search(r"\bnan\b", page)

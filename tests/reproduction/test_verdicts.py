@@ -37,7 +37,7 @@ def test_no_row_is_won_by_settings_that_were_added_after_seeing_results(tmp_path
     page = write_verdicts(EXPERIMENTS.values(), tmp_path).read_text()
     assert "| [sdnmf-pie](sdnmf-pie.md) | 63 | 42 | 0 | 21 | 63 | 42 |" in page
     assert page.count("**below**: ") == 21
-    assert page.count("the cause is not found") == 6
+    assert page.count("with the pseudo-inverse of the features") == 6
 
 
 def test_verdicts_are_written_from_the_results_of_quick_runs(reproduce, stand_ins, tmp_path):
@@ -52,6 +52,25 @@ def test_verdicts_are_written_from_the_results_of_quick_runs(reproduce, stand_in
     assert "| Deep Semi-NMF, k = 20 | 9.18 |" in page
     assert "k = 70" not in page
     assert "nan" not in page
+
+
+CLAIMS = {
+    "dnsnmf-cbcl": [{"model": "Deep nsNMF", "codes": 0.7}, {"model": "Deep Semi-NMF", "codes": 0.5}],
+    "gdnmf-layers": [{"rows": "layer 1", "silhouette": 0.3}, {"rows": "layer 2", "silhouette": 0.1}],
+}
+
+
+def test_claims_of_figures_are_shown_at_a_glance_on_the_page_and_in_the_guide(tmp_path):
+    folder = tmp_path / "reproduction"
+    folder.mkdir()
+    for name, rows in CLAIMS.items():
+        Results(rows).write_csv(results_path(folder, name))
+    page = write_verdicts(EXPERIMENTS.values(), folder).read_text()
+    statement = "Deep nsNMF has sparser codes than Deep Semi-NMF (top layer)"
+    cells = f"| {statement} |  | sparseness 0.70 and 0.50 | holds |"
+    assert f"| [dnsnmf-cbcl](dnsnmf-cbcl.md) {cells}" in page
+    assert "| silhouette 0.300 and 0.100 | **does not hold** |" in page
+    assert f"| [dnsnmf-cbcl](reproduction/dnsnmf-cbcl.md) {cells}" in (folder / "at_a_glance.txt").read_text()
 
 
 def test_pages_are_listed_with_their_commands_and_commits(tmp_path):
