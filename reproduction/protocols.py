@@ -1,8 +1,9 @@
 """The two protocols: k-means on codes, chosen by labels as in the papers or without labels."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from types import MappingProxyType
 
+import joblib
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.linear_model import RidgeClassifier
@@ -41,9 +42,18 @@ ACCURACY_AND_NMI: Measures = MappingProxyType({"accuracy": clustering_accuracy, 
 
 
 def clusterings(codes: Matrix, n_clusters: int, seed: int, restarts: int = RESTARTS) -> list[tuple[float, Array]]:
-    """Return the inertia and the clusters of every restart of k-means."""
-    found = (KMeans(n_clusters, n_init=1, random_state=1000 * seed + start).fit(codes) for start in range(restarts))
-    return [(model.inertia_, model.labels_) for model in found]
+    """Return the inertia and the clusters of every restart of k-means.
+
+    A process repeats no clustering, because k-means of the data is the slowest, and is shown for every size of a model.
+    """
+    key = joblib.hash(codes), n_clusters, seed, restarts
+    if key not in _clusterings:
+        found = (KMeans(n_clusters, n_init=1, random_state=1000 * seed + start).fit(codes) for start in range(restarts))
+        _clusterings[key] = [(model.inertia_, model.labels_) for model in found]
+    return _clusterings[key]
+
+
+_clusterings: dict[Hashable, list[tuple[float, Array]]] = {}
 
 
 def scores(codes: Matrix, y: Array, seed: int, restarts: int = RESTARTS, measures: Measures = ACCURACY_AND_NMI) -> Row:
