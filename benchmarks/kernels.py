@@ -1,6 +1,6 @@
-"""Measure coordinate descent on codes, compiled and in NumPy, and on factors: `python -m benchmarks.kernels`.
+"""Measure coordinate descent on codes, compiled and in NumPy, and on factors, and exact codes: `python -m benchmarks.kernels`.
 
-The tables are part of decisions 11 and 16.
+The tables are part of decisions 4, 11 and 16.
 """
 
 import time
@@ -11,6 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from deepnmf.kernels import TWINS, descend_rows
 from deepnmf.objective import FactoredGram, FormedGram, Quadratic
+from deepnmf.solvers.encoding import solve_rows
 from deepnmf.solvers.steps import HALS
 
 PASSES = 3
@@ -55,12 +56,27 @@ def of_factors():
                 yield [order, top, *(f"{1e3 * time:.2f}" for time in times)]
 
 
+def of_exact_codes():
+    """Yield rows: the milliseconds per row of exact codes, for features that overlap."""
+    rng = np.random.default_rng(0)
+    for r, p, n in ((40, 1024, 256), (160, 1024, 256), (300, 1024, 64), (600, 1024, 32), (600, 400, 8)):
+        D = rng.gamma(0.5, size=(r, p))
+        X = rng.gamma(0.5, size=(n, r)) @ D + rng.gamma(1.0, size=(n, p)) * r / 10
+        D /= np.linalg.norm(D, axis=1, keepdims=True)
+        G, F = D @ D.T, X @ D.T
+        G += 1e-5 * np.diag(G.diagonal()) if r > p else 0
+        positive = np.mean(solve_rows(G, F) > 0)
+        yield [r, p, f"{positive:.0%}", f"{1e3 * seconds(lambda G=G, F=F: solve_rows(G, F), 3) / n:.2f}"]
+
+
 def main():
     """Print the tables."""
     print(f"{described()}\n")
     print(table(["r", "dtype", "compiled, GF/s", "NumPy"], of_codes()))
     print()
     print(table(["r_1", "top", "formed, ms", "thin products"], of_factors()))
+    print()
+    print(table(["features", "columns", "positive codes", "ms per row"], of_exact_codes()))
 
 
 if __name__ == "__main__":

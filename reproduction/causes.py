@@ -118,30 +118,32 @@ BASELINE_SWEEPS = (10, 40, 200)
 ROOT_MODELS = ("DNMF", "SDNMF/L", "SDNMF/RL2")
 
 
+def _test_codes(model: Any, features: Array, test: Array) -> dict[str, Array]:
+    """Return nonnegative codes of the fitted model, as in our Table III, and codes by the pseudo-inverse of features."""
+    return {"nonnegative": model.transform(test), "linear": test @ np.linalg.pinv(features)}
+
+
 def _run_baseline(trial: Trial, data: Data, plan: Plan) -> Row:
     train, test, people = _split(trial, data, plan)
     n_iter = plan.size(int(trial["sweeps"]), 3)
     rank = plan.size(SIZES[-1], 4)
     model = NMF(rank, solver=SOLVERS[str(trial["model"])], max_iter=n_iter, tol=0, random_state=int(trial["split"]))
-    codes = model.fit(train).transform(test)
-    found = scores(codes, people, int(trial["split"]), plan.size(RESTARTS, 2), MEASURES)
-    return found | {"error": model.reconstruction_err_}
+    row: Row = {"error": model.fit(train).reconstruction_err_}
+    for kind, H in _test_codes(model, model.components_, test).items():
+        found = scores(H, people, int(trial["split"]), plan.size(RESTARTS, 2), MEASURES)
+        row |= {f"{measure}_{kind}": value for measure, value in found.items()}
+    return row
 
 
 def _run_root(trial: Trial, data: Data, plan: Plan) -> Row:
-    """Return the scores of Square1 and Square2 for two kinds of codes of the test faces.
-
-    `nonnegative` are codes of the fitted model, as in our Table III. `linear` are codes with the pseudo-inverse of
-    Z_2 Z_1, which may be negative; their roots are those of the positive ones.
-    """
+    """Return the scores of Square1 and Square2 for both kinds of codes; negative codes count as 0 in roots."""
     train, test, people = _split(trial, data, plan)
     split = int(trial["split"])
     settings = sparse_settings(str(trial["model"]), (6, 4) if plan.quick else SIZES, "root", split, plan)
     setting, model = list(settings.items())[-1]  # the smallest weight, which hides least
     lower, upper = model.fit(train).factors_
-    codes = {"nonnegative": model.transform(test), "linear": test @ np.linalg.pinv(upper @ lower)}
     row: Row = {"setting": setting, "error": model.reconstruction_err_}
-    for kind, H in codes.items():
+    for kind, H in _test_codes(model, upper @ lower, test).items():
         for square, scored in (("Square1", H), ("Square2", np.sqrt(np.maximum(H, 0)))):
             found = scores(scored, people, split, plan.size(RESTARTS, 2), MEASURES)
             row |= {f"{measure}_{square}_{kind}": value for measure, value in found.items()}

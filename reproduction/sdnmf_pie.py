@@ -184,7 +184,11 @@ REASONS = {
         "the NMI is near the published one if the fit is far from its optimum and its features are nearly random "
         "([causes](causes.md))"
     ),
-    **dict.fromkeys(SOLVERS, "the row depends on how far a run has converged ([causes](causes.md))"),
+    **dict.fromkeys(
+        SOLVERS,
+        "the published number agrees with codes of test faces by the pseudo-inverse, after too few sweeps to converge "
+        "([causes](causes.md))",
+    ),
 }
 BY_WEIGHT = "the paper gives no weights; the widened grid has smaller ones, which were tried after results were seen"
 BY_ROOTS = (
