@@ -74,12 +74,13 @@ def _at_a_glance(
 
 
 def _glance_at_numbers(some: Sequence[Comparison]) -> list[str]:
-    above, within, below, _, blind = _counts(some)
+    above, within, below, _, without_labels = _counts(some)
+    blind = f"{without_labels} at or above" if any("blind" in one.runs for one in some) else ""
     verdict = f"**{below} below**, each with its reason" if below else "none below"
     return [
         f"{len(some)} numbers",
         f"{above} at or above, {within} within two standard errors",
-        f"{blind} at or above",
+        blind,
         verdict,
     ]
 
