@@ -193,7 +193,8 @@ REASONS = {
 BY_WEIGHT = "the paper gives no weights; the widened grid has smaller ones, which were tried after results were seen"
 BY_ROOTS = (
     "the paper does not say how it computes the codes of test faces; with the pseudo-inverse of the features instead of "
-    "nonnegative codes, Square2 is near the published number or above it ([causes](causes.md))"
+    "nonnegative codes, Square2 is above the published number for DNMF and SDNMF/RL2, and nearer to it for SDNMF/L "
+    "([causes](causes.md))"
 )
 
 
