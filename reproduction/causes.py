@@ -8,14 +8,27 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.optimize import nnls
 
-from deepnmf import GNMF, NMF, MultilayerNMF
+from deepnmf import GNMF, NMF, MultilayerNMF, SparseDeepNMF
 from deepnmf.metrics import clustering_accuracy
 from reproduction.baselines import BASELINES
-from reproduction.causes_page import BASELINE, CHAIN, CHAIN_WIDTH, GRAPH, GRAPH_WEIGHT, PAIRS, ROOT, SEMI, page
+from reproduction.causes_page import (
+    BASELINE,
+    CHAIN,
+    CHAIN_SWEEPS,
+    CODES_OF_TEST_FACES,
+    GRAPH,
+    GRAPH_WEIGHT,
+    JOINT_SWEEPS,
+    PAIRS,
+    ROOT,
+    SEMI,
+    page,
+)
 from reproduction.dnsnmf_faces import settings_of
 from reproduction.dnsnmf_pages import CODES, INPUTS
-from reproduction.dsnmf_pie import COMPONENTS
+from reproduction.dsnmf_pie import COMPONENTS, WIDE
 from reproduction.experiment import Array, Data, Experiment, Plan, Row, Trial
 from reproduction.faces import divided, unit_samples
 from reproduction.protocols import CODE_SCALES, clusterings, scores
@@ -33,13 +46,10 @@ def _trials(plan: Plan) -> list[Trial]:
     semi: list[Trial] = [
         {"cause": SEMI, "sweeps": n, "split": split} for n, split in product(plan.some(ITERATIONS), splits)
     ]
-    chains: list[Trial] = [
-        {"cause": CHAIN, "k": k, "sweeps": n} for k, n in product(plan.some(COMPONENTS), plan.some(CHAIN_SWEEPS))
-    ]
-    graphs: list[Trial] = [{"cause": GRAPH, "k": k} for k in plan.some(COMPONENTS)]
+    errors: list[Trial] = [{"cause": cause, "k": k} for cause, k in product((GRAPH, CHAIN), plan.some(COMPONENTS))]
     stopped: list[Trial] = [
         {"cause": BASELINE, "model": model, "sweeps": n, "split": split}
-        for model, n, split in product(SOLVERS, plan.some(BASELINE_SWEEPS), splits[:1])
+        for model, n, split in product(SOLVERS, plan.some(BASELINE_SWEEPS), splits)
     ]
     roots: list[Trial] = [
         {"cause": ROOT, "model": model, "split": split} for model, split in product(plan.some(ROOT_MODELS), splits)
@@ -48,7 +58,7 @@ def _trials(plan: Plan) -> list[Trial]:
         {"cause": PAIRS, "model": model, "pair": f"{a}, {b}"}
         for model, (a, b) in product(PAIR_MODELS, plan.some(pairs))
     ]
-    return semi + graphs + chains + stopped + roots + people
+    return semi + errors + stopped + roots + people
 
 
 def _run(trial: Trial, data: Data, plan: Plan) -> Iterator[Row]:
@@ -62,10 +72,15 @@ def _split(trial: Trial, data: Data, plan: Plan) -> tuple[Array, Array, Array]:
     return X[train], X[test], y[test]
 
 
+def _test_codes(nonnegative: Array, features: Array, test: Array) -> dict[str, Array]:
+    """Return nonnegative codes of test faces, as in our Table III, and codes by the pseudo-inverse of the features."""
+    return dict(zip(CODES_OF_TEST_FACES, (nonnegative, test @ np.linalg.pinv(features)), strict=True))
+
+
 # ---------------------------------------------------------------------- Deep Semi-NMF by the published updates
 
-REPEATS = 3
-ITERATIONS = (1, 3)
+REPEATS = 5
+ITERATIONS = (1, 3, 10, 30)
 
 
 def _published_algorithm() -> Any:
@@ -79,8 +94,7 @@ def _published_algorithm() -> Any:
 def _run_semi(trial: Trial, data: Data, plan: Plan) -> Row:
     """Return the scores and errors of the published updates from a random initialization.
 
-    Each layer and the fine-tuning have the same number of iterations. The codes of the test faces are computed with the
-    pseudo-inverse of the features.
+    Each layer and the fine-tuning have the same number of iterations.
     """
     algorithm, sizes = _published_algorithm(), (6, 4) if plan.quick else SIZES
     n_iter, split = int(trial["sweeps"]), int(trial["split"])
@@ -88,22 +102,29 @@ def _run_semi(trial: Trial, data: Data, plan: Plan) -> Row:
     rng = np.random.default_rng(split)
     start = algorithm.pretrain(train.astype(float), sizes, n_iter, lambda X, rank: rng.random((len(X), rank)))
     _, factors, losses = algorithm.fine_tune(train.astype(float), *start, n_iter)
-    codes = test @ np.linalg.pinv(algorithm.product(factors))
+    features, error = algorithm.product(factors), float(np.sqrt(2 * losses[-1]))
     optimum = np.linalg.norm(np.linalg.svd(train, compute_uv=False)[sizes[-1] :])
-    found = scores(codes, people, split, plan.size(RESTARTS, 2), MEASURES)
-    return found | {"error": float(np.sqrt(2 * losses[-1])), "times": float(np.sqrt(2 * losses[-1]) / optimum)}
+    row: Row = {"error": error, "times": error / float(optimum)}
+    nonnegative = np.array([nnls(features.T, face)[0] for face in test])
+    for kind, H in _test_codes(nonnegative, features, test).items():
+        found = scores(H, people, split, plan.size(RESTARTS, 2), MEASURES)
+        row |= {f"{measure}_{kind}": value for measure, value in found.items()}
+    return row
 
 
 # ------------------------------------------------------------------------- multi-layer NMF by multiplicative updates
 
-CHAIN_SWEEPS = (20, 50)
-
 
 def _run_chain(trial: Trial, data: Data, plan: Plan) -> Row:
+    """Return the errors of layers fitted one after the other, and after joint sweeps that start from them."""
     X, _ = unit_samples(data, PIE)
-    sizes = (6, 4) if plan.quick else (CHAIN_WIDTH, int(trial["k"]))
-    model = MultilayerNMF(sizes, init="random", solver="mu", max_iter=int(trial["sweeps"]), tol=0, random_state=0)
-    return {"error": model.fit(X).reconstruction_err_}
+    sizes = (6, 4) if plan.quick else (WIDE, int(trial["k"]))
+    common: dict[str, Any] = {"layer_sizes": sizes, "init": "random", "solver": "mu", "tol": 0, "random_state": 0}
+    layers = MultilayerNMF(max_iter=plan.size(CHAIN_SWEEPS, 3), **common).fit(X)
+    sweeps: dict[str, Any] = {"pretrain_max_iter": plan.size(CHAIN_SWEEPS, 3), "max_iter": max(JOINT_SWEEPS)}
+    joint = SparseDeepNMF(pretrain_tol=0, **sweeps, **common).fit(X)
+    errors = {f"error_{n}": float(np.sqrt(2 * joint.loss_curve_[n - 1])) for n in JOINT_SWEEPS}
+    return {"error": layers.reconstruction_err_, **errors}
 
 
 def _run_graph(trial: Trial, data: Data, plan: Plan) -> Row:
@@ -118,18 +139,13 @@ BASELINE_SWEEPS = (10, 40, 200)
 ROOT_MODELS = ("DNMF", "SDNMF/L", "SDNMF/RL2")
 
 
-def _test_codes(model: Any, features: Array, test: Array) -> dict[str, Array]:
-    """Return nonnegative codes of the fitted model, as in our Table III, and codes by the pseudo-inverse of features."""
-    return {"nonnegative": model.transform(test), "linear": test @ np.linalg.pinv(features)}
-
-
 def _run_baseline(trial: Trial, data: Data, plan: Plan) -> Row:
     train, test, people = _split(trial, data, plan)
     n_iter = plan.size(int(trial["sweeps"]), 3)
     rank = plan.size(SIZES[-1], 4)
     model = NMF(rank, solver=SOLVERS[str(trial["model"])], max_iter=n_iter, tol=0, random_state=int(trial["split"]))
     row: Row = {"error": model.fit(train).reconstruction_err_}
-    for kind, H in _test_codes(model, model.components_, test).items():
+    for kind, H in _test_codes(model.transform(test), model.components_, test).items():
         found = scores(H, people, int(trial["split"]), plan.size(RESTARTS, 2), MEASURES)
         row |= {f"{measure}_{kind}": value for measure, value in found.items()}
     return row
@@ -143,7 +159,7 @@ def _run_root(trial: Trial, data: Data, plan: Plan) -> Row:
     setting, model = list(settings.items())[-1]  # the smallest weight, which hides least
     lower, upper = model.fit(train).factors_
     row: Row = {"setting": setting, "error": model.reconstruction_err_}
-    for kind, H in _test_codes(model, upper @ lower, test).items():
+    for kind, H in _test_codes(model.transform(test), upper @ lower, test).items():
         for square, scored in (("Square1", H), ("Square2", np.sqrt(np.maximum(H, 0)))):
             found = scores(scored, people, split, plan.size(RESTARTS, 2), MEASURES)
             row |= {f"{measure}_{square}_{kind}": value for measure, value in found.items()}

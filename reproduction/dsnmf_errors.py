@@ -91,9 +91,9 @@ REASONS = {
         "published one ([causes](causes.md))"
     ),
     "Multi-layer NMF": (
-        "the codes of a converged first layer are sparse, and a second layer approximates them badly; after a few "
-        "multiplicative updates from a random initialization the error is near the published one up to k = 40, and "
-        "still 1.0 to 1.3 above it at k = 60 and 70 ([causes](causes.md))"
+        "the codes of a converged first layer are sparse, and a second layer approximates them badly; the published errors "
+        "are between those of unconverged separate layers and those of layers that are updated together "
+        "([causes](causes.md))"
     ),
 }
 

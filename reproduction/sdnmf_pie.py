@@ -181,7 +181,7 @@ def _comparison(results: Results, protocol: str) -> str:
 
 REASONS = {
     "Deep Semi-NMF": (
-        "the NMI is near the published one if the fit is far from its optimum and its features are nearly random "
+        "a few of the published updates from a random initialization, far from the optimum, reach the published numbers "
         "([causes](causes.md))"
     ),
     **dict.fromkeys(
