@@ -83,7 +83,7 @@ def _sparse_parts(results: Results) -> list[str]:
         "## Sparse Deep NMF, Table III: PgNMF and NeNMF",
         "NMF with projected gradient (PgNMF) and with accelerated gradient (NeNMF), stopped after the given number of\n"
         f"sweeps (iterations); means over {len(roots.distinct('split'))} splits. Our rows of Table III have nonnegative\n"
-        "codes of test faces. Both published numbers agree with linear codes after 40 sweeps, which are too few to\n"
+        "codes of test faces. Both published numbers are near those of linear codes after 40 sweeps, which are too few to\n"
         "converge.",
         _sweeps_table(results.where(cause=BASELINE)),
         "## Sparse Deep NMF, Table III: Square2",

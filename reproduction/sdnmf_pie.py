@@ -186,7 +186,7 @@ REASONS = {
     ),
     **dict.fromkeys(
         SOLVERS,
-        "the published number agrees with codes of test faces by the pseudo-inverse, after too few sweeps to converge "
+        "the published number is near that of codes of test faces by the pseudo-inverse, after too few sweeps to converge "
         "([causes](causes.md))",
     ),
 }
