@@ -67,7 +67,7 @@ class Evidence(NamedTuple):
 class Claim:
     """What a paper states about a figure without numbers, and our evidence by each protocol.
 
-    If nothing is chosen by labels, there is evidence by `blind` only.
+    If nothing is chosen by labels, there is evidence by `blind` only. `reason` says why the claim does not hold.
 
     Examples
     --------
@@ -75,10 +75,13 @@ class Claim:
     'holds'
     >>> Claim("deeper is better", {"paper": Evidence("+1", True), "blind": Evidence("-1", False)}).verdict
     'holds by `paper` only'
+    >>> Claim("deeper is better", {"blind": Evidence("-1", False)}, "the optimum is the same").verdict
+    '**does not hold**: the optimum is the same'
     """
 
     statement: str
     evidence: Mapping[Protocol, Evidence]
+    reason: str = "the cause is not found"
 
     @property
     def verdict(self) -> str:
@@ -86,7 +89,7 @@ class Claim:
         supporting = [protocol for protocol, found in self.evidence.items() if found.supports]
         if len(supporting) == len(self.evidence):
             return "holds"
-        return f"holds by `{supporting[0]}` only" if supporting else "**does not hold**"
+        return f"holds by `{supporting[0]}` only" if supporting else f"**does not hold**: {self.reason}"
 
 
 def evidence_on_most(supporting: int, total: int, noun: str) -> Evidence:
