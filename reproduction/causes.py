@@ -116,7 +116,7 @@ def _run_semi(trial: Trial, data: Data, plan: Plan) -> Row:
 
 
 def _run_chain(trial: Trial, data: Data, plan: Plan) -> Row:
-    """Return the errors of layers fitted one after the other, and after joint sweeps that start from them."""
+    """Return the error of layers fitted one after the other, and errors of a joint fit that is pre-trained as long."""
     X, _ = unit_samples(data, PIE)
     sizes = (6, 4) if plan.quick else (WIDE, int(trial["k"]))
     common: dict[str, Any] = {"layer_sizes": sizes, "init": "random", "solver": "mu", "tol": 0, "random_state": 0}

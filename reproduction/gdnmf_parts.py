@@ -158,7 +158,7 @@ def _part_claims(results: Results) -> Iterator[Claim]:
     """Yield the claims of Fig. R1, each with the number of cases in which the full model has the better accuracy."""
     sets, classes = (Results([r for r in results.rows if bool(r["classes"]) == is_b]) for is_b in (False, True))
     one_side = "with deep features only, the accuracy is the same within its deviation, or better (CMU PIE)"
-    one_path = "the shallow path is best for 20 classes and the deep path from 40 on; both together are between them"
+    one_path = "the shallow path is best for 20 classes, and the deep path from 40 classes on"
     for statement, some, by, parts, reason in (
         ("both sides deep are better than one (a)", sets, "data", (BASIS, FEATURES), one_side),
         ("both paths are usually better than either (b)", classes, "classes", (DEEP, SHALLOW), one_path),

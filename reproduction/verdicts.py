@@ -25,8 +25,8 @@ is computed from the results of all trials, which are stored beside the pages.
   least three runs); or below, with the reason and the page that shows it.
 
 Figures have no numbers; for them, the verdict tests what the paper states. A claim about several models or data sets
-holds if it holds for most of them; a reason follows if it does not hold. If nothing is chosen by labels, there is one
-result, in the column *blind*."""
+holds if it holds for most of them. If it does not hold, our explanation follows, which is read from the page and was
+not tested by an experiment. If nothing is chosen by labels, there is one result, in the column *blind*."""
 GLANCE = "at_a_glance.txt"  # the table of the guide, which is in the folder above
 
 
