@@ -1,4 +1,4 @@
-"""Other packages with multiplicative updates for beta divergences, for `python -m benchmarks.divergences --peers`."""
+"""Other packages with multiplicative updates for beta divergences, for `python -m benchmarks.divergences`."""
 
 import time
 from collections.abc import Callable

@@ -1,11 +1,11 @@
-"""Measure GNMF on COIL-20: `python benchmarks/gnmf.py > docs/benchmarks/gnmf.md` (needs DEEPNMF_DATA)."""
+"""Measure GNMF on COIL-20: `python -m benchmarks.gnmf > docs/benchmarks/gnmf.md` (needs DEEPNMF_DATA)."""
 
 import time
 import warnings
 
 import numpy as np
 import sklearn.decomposition
-from page import described, fitted, spread
+from benchmarks.page import described, fitted, spread
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
@@ -56,7 +56,7 @@ def main():
     bunch = load("coil20_32x32")
     X, y = normalize(bunch.data.astype(np.float32)), bunch.target
     print("# GNMF on COIL-20\n")
-    print(f"Made by `python benchmarks/gnmf.py`. {described()}\n")
+    print(f"Made by `python -m benchmarks.gnmf`. {described()}\n")
     print(
         "The data are 1440 images of 20 objects with 32 x 32 pixels, as samples of unit norm in single precision. The codes are clustered without scaling,\n"
         f"by k-means with 20 clusters and n_init 10. The tables show the mean and the standard deviation over {SEEDS} seeds of k-means. Fitted codes use the graph of neighbors; codes of\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 import deepnmf
 from reproduction.pages import run_git, table
 
-__all__ = ["command_of", "named_commit", "page_table"]
+__all__ = ["changed_modules", "command_of", "named_commit", "page_table"]
 
 COMMAND = re.compile(r"`(python [^`]+)`")
 COMMIT = re.compile(r"\bcommit ([0-9a-f]{7,40})\b", flags=re.IGNORECASE)
@@ -24,13 +24,28 @@ def page_table(folders: Iterable[Path]) -> str:
 
 
 def _line(path: Path) -> list[str]:
-    """Return one row; the code may have changed since the oldest commit of a part of the page."""
-    confirmed = _first(CONFIRMED, path)
-    commits = dict.fromkeys(COMMIT.findall(CONFIRMED.sub("", path.read_text())))
+    """Return one row."""
+    confirmed, commits = _first(CONFIRMED, path), _commits(path)
     described = ", ".join(commits) + (f", confirmed at {confirmed}" if confirmed else "")
-    changes = [_changes_since(commit) for commit in ([confirmed] if confirmed else commits)]
-    changed = "unknown" if None in changes else str(max((n for n in changes if n is not None), default=""))
-    return [str(path), command_of(path), described, changed]
+    changed = changed_modules(path) if commits else ""
+    return [str(path), command_of(path), described, "unknown" if changed is None else str(changed)]
+
+
+def changed_modules(path: Path) -> int | None:
+    """Return the number of modules of the library whose code has changed since a page was made or confirmed.
+
+    The result is None if the page does not exist, or if it names no commit or one that is not in the history. If its
+    parts have different commits, the oldest counts.
+    """
+    confirmed = _first(CONFIRMED, path)
+    changes = [_changes_since(commit) for commit in ([confirmed] if confirmed else _commits(path))]
+    known = [number for number in changes if number is not None]
+    return max(known) if known and len(known) == len(changes) else None
+
+
+def _commits(path: Path) -> list[str]:
+    """Return the commits at which the parts of a page were made."""
+    return list(dict.fromkeys(COMMIT.findall(CONFIRMED.sub("", path.read_text())))) if path.exists() else []
 
 
 def command_of(path: Path) -> str:

@@ -1,10 +1,12 @@
-"""The benchmarks that are run a part at a time still run."""
+"""The benchmarks that are run a part at a time still run, and all pages are written by one command."""
 
 import json
+import subprocess
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from benchmarks import __main__ as runner
 from benchmarks.hierarchy.__main__ import BENCHMARK as HIERARCHY
 from benchmarks.page import described
 from benchmarks.selection.__main__ import BENCHMARK as SELECTION
@@ -12,6 +14,7 @@ from benchmarks.selection.planted import planted
 
 import deepnmf
 from reproduction import pages
+from reproduction.page_index import command_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -102,3 +105,51 @@ def test_parts_that_are_not_measured_keep_their_sections():
     assert HIERARCHY.page(planted_part, before=both) == both
     assert HIERARCHY.page(stability, before=both) == both
     assert HIERARCHY.page(stability) != both
+
+
+# ------------------------------------------------------------------------------------------------ the pages
+
+
+def test_every_page_has_a_command():
+    assert {path.stem for path in runner.FOLDER.glob("*.md")} == {"index", *runner.PAGES}
+
+
+def test_pages_name_the_module_that_writes_them():
+    for page in runner.PAGES.values():
+        module, *options = page.commands[0].split()
+        command = command_of(page.path(runner.FOLDER)).removeprefix("python -m benchmarks.").split()
+        assert command[0] == module
+        assert command[1:] in ([], options)
+
+
+def process(returncode, stdout):
+    return lambda arguments, **options: subprocess.CompletedProcess(arguments, returncode, stdout)
+
+
+def test_a_printed_page_is_written(monkeypatch, tmp_path):
+    monkeypatch.setattr(subprocess, "run", process(0, "# Counts"))
+    assert runner.main(["counts", "--folder", str(tmp_path)]) == 0
+    assert (tmp_path / "counts.md").read_text() == "# Counts"
+
+
+def test_a_page_stays_as_it_was_if_its_benchmark_fails(monkeypatch, tmp_path, capsys):
+    (tmp_path / "counts.md").write_text("# Before")
+    monkeypatch.setattr(subprocess, "run", process(1, "# Half of"))
+    assert runner.main(["counts", "--folder", str(tmp_path)]) == 1
+    assert (tmp_path / "counts.md").read_text() == "# Before"
+    assert "counts: failed" in capsys.readouterr().err
+
+
+def test_all_writes_only_pages_that_are_older_than_the_code(monkeypatch, tmp_path):
+    changes = {"counts": 0, "holes": 3, "reading": None}
+    monkeypatch.setattr(runner, "PAGES", {name: runner.PAGES[name] for name in changes})
+    monkeypatch.setattr(runner, "changed_modules", lambda path: changes[path.stem])
+    monkeypatch.setattr(subprocess, "run", process(0, "# Anew"))
+    assert runner.main(["--all", "--folder", str(tmp_path)]) == 0
+    assert sorted(path.stem for path in tmp_path.iterdir()) == ["holes", "reading"]
+
+
+def test_an_unknown_page_is_refused_with_the_known_ones(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        runner.main(["sounds"])
+    assert "unknown page 'sounds'; expected one of speed_sweep" in capsys.readouterr().err
