@@ -74,7 +74,7 @@ def speed(name: str, minutes: int, options: str = "") -> Page:
 
 def in_parts(name: str, minutes: int, *parts: str) -> Page:
     """Return a page that is measured one part at a time."""
-    return Page(name, minutes, tuple(f"{name} {part}" for part in parts), prints=False)
+    return Page(name, minutes, tuple(f"{name} {part} --again" for part in parts), prints=False)
 
 
 PAGES = {
@@ -99,7 +99,7 @@ PAGES = {
         printed("gnmf", 2),
         in_parts(
             "hierarchy",
-            400,
+            60,
             "planted --seeds 5",
             "real --seeds 5",
             "leplat --seeds 2",
@@ -108,7 +108,7 @@ PAGES = {
         ),
         in_parts(
             "selection",
-            400,
+            60,
             "single-layers-100 --seeds 20",
             "single-layers-500 --seeds 20",
             "single-layers-2000 --seeds 6",

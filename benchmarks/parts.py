@@ -1,7 +1,8 @@
 """Benchmarks that are measured one part at a time: `python -m benchmarks.NAME PART`, from the root of the repository.
 
 Every result is saved in `docs/benchmarks/.NAME.jsonl` as soon as it is available, so that a part that was interrupted
-can be continued. At the end, the sections of `docs/benchmarks/NAME.md` with saved results are written anew.
+can be continued. At the end, the sections of `docs/benchmarks/NAME.md` with saved results are written anew. `--again`
+first discards the results of the part that were measured with older code of the library.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from deepnmf import HierarchyWarning
+from reproduction.page_index import changes_since
 
 FOLDER = Path("docs/benchmarks")
 
@@ -133,8 +135,16 @@ class Benchmark:
 
     def kept(self, folder: Path = FOLDER) -> list[Record]:
         """Return all results that were saved so far."""
-        file = folder / f".{self.name}.jsonl"
+        file = self._results(folder)
         return [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+
+    def discard(self, part: str, folder: Path) -> None:
+        """Discard the results of a part that were measured with older code of the library."""
+        current = [one for one in self.kept(folder) if one["part"] != part or changes_since(one["commit"]) == 0]
+        self._results(folder).write_text("".join(json.dumps(one) + "\n" for one in current))
+
+    def _results(self, folder: Path) -> Path:
+        return folder / f".{self.name}.jsonl"
 
     def main(self) -> None:
         """Measure, save every result as soon as it is available, and write the page."""
@@ -144,10 +154,12 @@ class Benchmark:
         if options.quick:
             print(self.page(list(self.measured(options.part, options, []))))
             return
+        if options.again:
+            self.discard(options.part, options.folder)
         kept = self.kept(options.folder)
         for record in self.measured(options.part, options, list(kept)):
             kept.append(record)
-            with (options.folder / f".{self.name}.jsonl").open("a") as lines:
+            with self._results(options.folder).open("a") as lines:
                 lines.write(json.dumps(record) + "\n")
             print(record["case"], record["contender"], record["seed"], record["values"], file=sys.stderr, flush=True)
         path = options.folder / f"{self.name}.md"
@@ -162,6 +174,9 @@ class Benchmark:
         parser.add_argument("--models", type=_listed, help="some of the contenders, separated by semicolons")
         parser.add_argument(
             "--quick", action="store_true", help="use few rows and sweeps, print the page, and save nothing"
+        )
+        parser.add_argument(
+            "--again", action="store_true", help="first discard results that older code of the library has given"
         )
         parser.add_argument("--folder", type=Path, default=FOLDER, help="the folder of the page")
         options = parser.parse_args()

@@ -9,7 +9,7 @@ from pathlib import Path
 import deepnmf
 from reproduction.pages import run_git, table
 
-__all__ = ["changed_modules", "command_of", "named_commit", "page_table"]
+__all__ = ["changed_modules", "changes_since", "command_of", "named_commit", "page_table"]
 
 COMMAND = re.compile(r"`(python [^`]+)`")
 COMMIT = re.compile(r"\bcommit ([0-9a-f]{7,40})\b", flags=re.IGNORECASE)
@@ -38,7 +38,7 @@ def changed_modules(path: Path) -> int | None:
     parts have different commits, the oldest counts.
     """
     confirmed = _first(CONFIRMED, path)
-    changes = [_changes_since(commit) for commit in ([confirmed] if confirmed else _commits(path))]
+    changes = [changes_since(commit) for commit in ([confirmed] if confirmed else _commits(path))]
     known = [number for number in changes if number is not None]
     return max(known) if known and len(known) == len(changes) else None
 
@@ -64,7 +64,7 @@ def _first(pattern: re.Pattern[str], path: Path) -> str:
 
 
 @cache
-def _changes_since(commit: str) -> int | None:
+def changes_since(commit: str) -> int | None:
     """Return the number of modules of the library whose code has changed; comments and docstrings do not count.
 
     The result is None if the commit is not in the history.

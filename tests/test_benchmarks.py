@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from benchmarks import __main__ as runner
+from benchmarks import parts
 from benchmarks.hierarchy.__main__ import BENCHMARK as HIERARCHY
 from benchmarks.page import described
 from benchmarks.selection.__main__ import BENCHMARK as SELECTION
@@ -44,6 +45,19 @@ def test_fits_that_are_kept_are_not_made_again():
     kept = quick(HIERARCHY, "real", "digits", "separate NMFs")
     options = SimpleNamespace(quick=True, first_seed=0, seeds=2, names=["digits"], models=("separate NMFs",))
     assert not list(HIERARCHY.measured("real", options, kept))
+
+
+def test_results_of_older_code_are_discarded(monkeypatch, tmp_path):
+    monkeypatch.setattr(parts, "changes_since", {"old": 2, "new": 0, "lost": None}.get)
+    records = [{"part": part, "commit": commit} for part in ("real", "planted") for commit in ("old", "new", "lost")]
+    (tmp_path / ".hierarchy.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
+    HIERARCHY.discard("real", tmp_path)
+    assert [(one["part"], one["commit"]) for one in HIERARCHY.kept(tmp_path)] == [
+        ("real", "new"),
+        ("planted", "old"),
+        ("planted", "new"),
+        ("planted", "lost"),
+    ]
 
 
 def test_all_deep_models_of_the_package_are_compared():
