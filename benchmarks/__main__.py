@@ -50,7 +50,7 @@ class Page:
         return all(self._run(command, folder) for command in self.commands)
 
     def _run(self, command: str, folder: Path) -> bool:
-        options = [] if self.prints else ["--folder", str(folder)]
+        options = [] if self.prints or folder == FOLDER else ["--folder", str(folder)]
         done = subprocess.run(
             [sys.executable, "-m", *shlex.split(f"benchmarks.{command}"), *options],
             stdout=subprocess.PIPE if self.prints else None,
