@@ -109,11 +109,17 @@ def _structure_page(results: Results) -> str:
 
 
 def _matrix(results: Results, by: str, values: Sequence[Value], protocol: str, measure: str) -> str:
-    """Return a table of a measure of every model, with the best value of each in the last row."""
+    """Return a table of a measure of every model, with the best value of each in the last row.
+
+    A baseline that does not depend on the value has none.
+    """
     models, column = results.distinct("model"), f"{protocol}_{measure}"
     rows = [[value, *(results.where(model=m, **{by: value}).spread(column) for m in models)] for value in values]
-    best = (_best(results.where(model=model), by, values, column) for model in models)
-    return table([f"{by}, `{protocol}`", *models], [*rows, ["best", *(f"**{value}**" for value in best)]])
+    best = [
+        f"**{_best(results.where(model=model), by, values, column)}**" if len(set(cells)) > 1 else ""
+        for model, cells in zip(models, zip(*(row[1:] for row in rows), strict=True), strict=True)
+    ]
+    return table([f"{by}, `{protocol}`", *models], [*rows, ["best", *best]])
 
 
 def _best(some: Results, by: str, values: Sequence[Value], column: str) -> Value:
