@@ -13,6 +13,8 @@ from benchmarks.speed.options import Options
 from benchmarks.speed.problems import PROBLEMS
 from sklearn.exceptions import ConvergenceWarning
 
+from deepnmf import HierarchyWarning
+
 NAMES = ("shallow", "families", "defaults", "small", "sweep", "deep", "growth", "startup")
 
 
@@ -75,7 +77,8 @@ def _integers(text: str) -> list[int]:
 def main() -> None:
     """Write a page for each benchmark."""
     names, options = chosen(sys.argv[1:])
-    warnings.simplefilter("ignore", ConvergenceWarning)
+    for category in (ConvergenceWarning, HierarchyWarning):
+        warnings.simplefilter("ignore", category)
     for name in names:
         benchmark = import_module(f"benchmarks.speed.{name}")
         command = shlex.join(["python", "-m", "benchmarks.speed", name, *sys.argv[2:]])
