@@ -92,7 +92,7 @@ PAGES = {
         printed("out_of_core", 3),
         printed("cluster", 6),
         printed("reading", 5),
-        printed("counts", 15),
+        printed("counts", 10),
         printed("holes", 20),
         printed("known_components", 4),
         printed("network", 1),
