@@ -9,7 +9,7 @@ from pathlib import Path
 import deepnmf
 from reproduction.pages import run_git, table
 
-__all__ = ["changed_modules", "changes_since", "command_of", "named_commit", "page_table"]
+__all__ = ["changed_modules", "changes_since", "command_of", "last_commit", "page_table"]
 
 COMMAND = re.compile(r"`(python [^`]+)`")
 COMMIT = re.compile(r"\bcommit ([0-9a-f]{7,40})\b", flags=re.IGNORECASE)
@@ -53,9 +53,9 @@ def command_of(path: Path) -> str:
     return _first(COMMAND, path)
 
 
-def named_commit(path: Path) -> str:
-    """Return the commit that a page names, or an empty string if there is none."""
-    return _first(COMMIT, path)
+def last_commit(path: Path) -> str:
+    """Return the commit at which a page was made or last confirmed, or an empty string if it names none."""
+    return _first(CONFIRMED, path) or _first(COMMIT, path)
 
 
 def _first(pattern: re.Pattern[str], path: Path) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from reproduction.comparisons import Claim, Comparison, Evidence, Grid, Protocol, Verdict
 from reproduction.experiment import Experiment, Results, mean_and_deviation, results_path
-from reproduction.page_index import named_commit
+from reproduction.page_index import last_commit
 from reproduction.pages import made_by, table
 
 __all__ = ["write_verdicts"]
@@ -20,7 +20,8 @@ is computed from the results of all trials, which are stored beside the pages.
 - *paper*: choices by the labels, as in the paper, among settings that were fixed before results were seen.
 - *widened*: the same, with further settings that were added after results were seen. They have a column of their own,
   and the verdict does not use them.
-- *blind*: no choice by labels; the defaults of the library at the commit that is given above each table.
+- *blind*: no choice by labels; the defaults of the library. Above each table is the commit at which its page was made,
+  or at which some of its trials were last run again with the same results.
 - The verdict compares *paper* with the published number: at or above it; within two standard errors of our mean (of at
   least three runs); or below, with the reason and the page that shows it.
 
@@ -47,7 +48,7 @@ def write_verdicts(experiments: Iterable[Experiment], folder: Path) -> Path:
     for name, (title, comparisons) in tables.items():
         parts += [
             f"## {title}",
-            f"[{name}]({name}.md), commit {named_commit(folder / f'{name}.md')}.",
+            f"[{name}]({name}.md), commit {last_commit(folder / f'{name}.md')}.",
             _table(comparisons),
         ]
     path = folder / "verdicts.md"

@@ -3,7 +3,7 @@ import pytest
 from reproduction import EXPERIMENTS
 from reproduction.comparisons import Comparison
 from reproduction.experiment import Results, results_path
-from reproduction.page_index import page_table
+from reproduction.page_index import last_commit, page_table
 from reproduction.sdnmf_pie import PUBLISHED
 from reproduction.verdicts import write_verdicts
 
@@ -38,6 +38,15 @@ def test_no_row_is_won_by_settings_that_were_added_after_seeing_results(tmp_path
     assert "| [sdnmf-pie](sdnmf-pie.md) | 63 | 42 | 0 | 21 | 63 | 42 |" in page
     assert page.count("**below**: ") == 21
     assert page.count("with the pseudo-inverse of the features") == 6
+
+
+def test_a_page_holds_at_the_commit_at_which_it_was_confirmed(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("Made by `python -m reproduction dnsnmf-orl` from deepnmf 1.0 (commit 0123abc).")
+    assert last_commit(page) == "0123abc"
+    page.write_text(f"{page.read_text()}\n\nRun again at commit 4567def: 4 of 810 trials, with the same results.")
+    assert last_commit(page) == "4567def"
+    assert not last_commit(tmp_path / "absent.md")
 
 
 def test_verdicts_are_written_from_the_results_of_quick_runs(reproduce, stand_ins, tmp_path):
