@@ -96,7 +96,7 @@ PAGES = {
         printed("holes", 20),
         printed("known_components", 4),
         printed("network", 1),
-        printed("gnmf", 2),
+        printed("gnmf", 6),
         in_parts(
             "hierarchy",
             60,
