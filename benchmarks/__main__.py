@@ -91,7 +91,7 @@ PAGES = {
         printed("divergences", 9),
         printed("out_of_core", 3),
         printed("cluster", 6),
-        printed("reading", 5),
+        printed("reading", 2),
         printed("counts", 10),
         printed("holes", 20),
         printed("known_components", 4),
