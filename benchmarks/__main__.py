@@ -81,7 +81,7 @@ PAGES = {
     page.name: page
     for page in (
         speed("sweep", 9),
-        speed("growth", 3),
+        speed("growth", 2),
         speed("deep", 7, "--published-fine-tuning 200,1000,300 --repeats 3"),
         speed("defaults", 8, "--repeats 3"),
         speed("families", 40, "--repeats 5"),
