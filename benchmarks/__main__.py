@@ -86,7 +86,7 @@ PAGES = {
         speed("defaults", 8, "--repeats 3"),
         speed("families", 40, "--repeats 5"),
         speed("shallow", 30, "--repeats 3"),
-        speed("small", 5),
+        speed("small", 3),
         speed("startup", 5),
         printed("divergences", 9),
         printed("out_of_core", 3),
