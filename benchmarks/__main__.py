@@ -99,7 +99,7 @@ PAGES = {
         printed("gnmf", 6),
         in_parts(
             "hierarchy",
-            60,
+            120,
             "planted --seeds 5",
             "real --seeds 5",
             "leplat --seeds 2",

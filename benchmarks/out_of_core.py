@@ -94,7 +94,7 @@ def main():
         return limited(options.limited)
     size = options.samples * N_FEATURES * 4
     if shutil.disk_usage(options.folder).free < 1.5 * size:
-        return print(f"There is not enough space for {size / 1e9:.0f} GB in {options.folder.resolve()}.")
+        sys.exit(f"There is not enough space for {size / 1e9:.0f} GB in {options.folder.resolve()}.")
     with tempfile.TemporaryDirectory(dir=options.folder) as folder:
         path = os.path.join(folder, "X.npy")
         write(path, options.samples)

@@ -152,7 +152,7 @@ def main():
     if options.reader:
         return measured(options.reader, options.path)
     if shutil.disk_usage(tempfile.gettempdir()).free < ROOM:
-        return print(f"There is not enough space for {ROOM / 1e9:.0f} GB in {tempfile.gettempdir()}.")
+        sys.exit(f"There is not enough space for {ROOM / 1e9:.0f} GB in {tempfile.gettempdir()}.")
     from benchmarks.page import described, table, versions  # noqa: PLC0415 - for the same reason
 
     print("# Reading tables\n")
